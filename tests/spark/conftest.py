@@ -60,7 +60,8 @@ def elsewhere(tmp_path):
         script.write_text("\n".join(lines))
         done = subprocess.run(
             [sys.executable, str(script)],
-            env=environment(),
+            # Spark Connect takes a free port then, not always the same
+            env={**environment(), **({"SPARK_TESTING": "1"} if master == "connect" else {})},
             cwd=tmp_path,
             capture_output=True,
             text=True,

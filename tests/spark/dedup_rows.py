@@ -75,7 +75,7 @@ def said_there(result, id="id"):
     pairs = result.pairs.toArrow().sort_by([("id_a", "ascending"), ("id_b", "ascending")])
     clusters = result.clusters.toArrow().sort_by("id")
     return {
-        "survivors": sorted(result.survivors.select(id).toArrow()[id].to_pylist()),
+        "survivors": sorted(result.survivors.select(id).toArrow().column(0).to_pylist()),
         "pairs": list(zip(*(column.to_pylist() for column in pairs.columns), strict=True)),
         "clusters": list(zip(*(column.to_pylist() for column in clusters.columns), strict=True)),
         "facts": result.summary,

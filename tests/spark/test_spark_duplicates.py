@@ -54,9 +54,10 @@ def test_components_the_last_row_and_ids_of_text(spark, tmp_path):
     assert len(list((tmp_path / "work").iterdir())) == 1  # a folder of its own
 
 
-@pytest.mark.parametrize("linkage", ["leader", "components"])
-def test_rounds_say_what_the_driver_says(spark, rows, linkage, monkeypatch, tmp_path):
+@pytest.mark.parametrize(("linkage", "rounds"), [("leader", 8), ("leader", 1), ("components", 8)])
+def test_rounds_say_what_the_driver_says(spark, rows, linkage, rounds, monkeypatch, tmp_path):
     monkeypatch.setattr(clusters, "DRIVER_PAIRS", 20)
+    monkeypatch.setattr(clusters, "ROUNDS", rounds)
     here = said_here(table(), str(tmp_path / "here.parquet"), linkage=linkage)
     refuse_difference(
         here, said_there(duplicates(spark.read.parquet(rows[0]), "id", linkage=linkage))
@@ -111,6 +112,37 @@ def test_a_bucket_of_many_rows_is_capped_as_on_one_machine(spark, tmp_path, monk
     refuse_difference(here, said_there(found))
     plan = found.summary["plan"]
     assert found.summary["candidates"] <= 20 * plan["bands"] * 600
+
+
+def test_names_with_anything_in_them(spark, tmp_path):
+    given = table(80).select(["id", "x0", "word"]).rename_columns(["my.id", "row", "a `b`"])
+    here = said_here(given.rename_columns(["id", "row", "a `b`"]), str(tmp_path / "here.parquet"))
+    found = duplicates(frame(spark, given), "my.id", columns=["row", "a `b`"])
+    refuse_difference(here, said_there(found, "`my.id`"))
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_columns_of_all_types(spark, tmp_path, zone):
+    """Moments are the same in every time zone of a session."""
+    rng = np.random.default_rng(0)
+    given, n = table(120).drop_columns([f"b{at}" for at in range(12)]), 120
+    minutes = np.datetime64("2020-01-01") + rng.integers(0, 9000, n).astype("timedelta64[m]")
+    for name, values in {
+        "zoned": pa.array(minutes.astype("datetime64[us]"), pa.timestamp("us", "UTC")),
+        "naive": pa.array(minutes[::-1].astype("datetime64[us]"), pa.timestamp("us")),
+        "price": pa.array(rng.integers(0, 900, n)).cast(pa.decimal128(21, 0)),
+        "flag": pa.array(rng.random(n) < 0.3),
+        "small": pa.array(rng.normal(size=n).astype(np.float32)),
+    }.items():
+        given = given.append_column(name, values)
+    path = str(tmp_path / "here.parquet")
+    here = said_here(given, path, threshold=0.7)
+    assert len(here["pairs"]) > 20
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    found = duplicates(spark.read.parquet(path).repartition(4), "id", 0.7)
+    there = said_there(found)
+    spark.conf.unset("spark.sql.session.timeZone")
+    refuse_difference(here, there)
 
 
 def test_hardly_any_rows(spark, tmp_path):
@@ -172,11 +204,25 @@ def test_spark_connect(elsewhere, rows):
         from dedup_rows import said_there
         from kernelight.distributed.spark import duplicates
         there = said_there(duplicates(spark.read.parquet({path!r}).repartition(3), "id"))
-        print("RESULT", there["survivors"], there["pairs"])
+        made = spark.range(3).selectExpr("monotonically_increasing_id() as id", "id as x")
+        try:
+            duplicates(made, "id")
+        except ValueError as error:
+            assert "are made by monotonically_increasing_id" in str(error)
+            print("RESULT", there["survivors"], there["pairs"])
         """,
     )
     wanted = f"{here['survivors']} {sorted(here['pairs'])}"
     assert printed.split("RESULT ")[1].strip() == wanted
+
+
+def test_a_worker_with_another_version_is_refused(spark, rows, monkeypatch):
+    from kernelight.distributed import ticket
+
+    # of the driver; workers have the real one
+    monkeypatch.setattr(ticket, "probe", lambda: "0" * 32)
+    with pytest.raises(Exception, match="makes other codes than kernelight"):
+        duplicates(spark.read.parquet(rows[0]), "id")
 
 
 def with_other_ids(batches):

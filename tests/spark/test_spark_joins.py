@@ -135,6 +135,16 @@ def test_spark_connect(elsewhere, rows, tmp_path, spark):
     assert printed.split("RESULT ")[1].strip() == str(expected)
 
 
+def test_nearest_rows_that_are_too_far(spark):
+    X = np.eye(60)[:, :30] + np.eye(60)[:, 30:] * 0.9 + 0.0002
+    given = pa.table({"id": np.arange(60), **{f"x{at}": X[:, at] for at in range(30)}})
+    parts = (spark.createDataFrame(given.slice(at, 30)) for at in (0, 30))
+    far = spark.createDataFrame(given.slice(0, 30))
+    with pytest.raises(ValueError, match="The 5 nearest rows of some rows of left have"):
+        similarity_join(far, far, "id", k=5, scale="none")
+    assert len(pairs_of(similarity_join(*parts, "id", k=1, scale="none"))) >= 28
+
+
 def test_wrong_arguments(spark, rows):
     left, right = frames(spark, rows)
     with pytest.raises(ValueError, match="needs a threshold, or k, or both"):

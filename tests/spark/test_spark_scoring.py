@@ -226,6 +226,18 @@ def test_a_process_loads_a_model_once(spark, model, rows, tmp_path, monkeypatch)
     assert len(set(processes)) == len(processes)
 
 
+def test_any_names_of_columns(spark):
+    names = ["e`f", "a.b", "a b", "ünï", "kernelight_id", "values"]
+    X = np.random.default_rng(0).normal(size=(60, 6))
+    rows = pa.table({"id": np.arange(60), **{name: X[:, at] for at, name in enumerate(names)}})
+    made = TableMap("gmm", 16).fit(rows, ids="id")
+    df = spark.createDataFrame([tuple(row.values()) for row in rows.to_pylist()], rows.schema.names)
+    said = as_table(encode(df, made))
+    assert said.column_names == ["id", *names, "codes"]
+    codes = Codes.from_binary(said["codes"], provenance=made.provenance)
+    assert (codes.array == made.encode_arrow(rows).array).all()
+
+
 def test_a_column_that_some_files_lack(spark, model, tmp_path):
     pq.write_table(table(1, 50), tmp_path / "a.parquet")
     pq.write_table(table(2, 50).drop_columns(["x3"]), tmp_path / "b.parquet")
@@ -242,7 +254,7 @@ def test_a_column_that_some_files_lack(spark, model, tmp_path):
 
 def test_wrong_arguments(spark, model, rows):
     df = spark.read.parquet(rows)
-    with pytest.raises(TypeError, match="df must be a DataFrame of Spark, got a Table"):
+    with pytest.raises(TypeError, match="df must be a DataFrame of Spark, got a Table of pyarrow"):
         score(table(1), model)
     with pytest.raises(TypeError, match="model must be a fitted TableModel, got a GCWS"):
         score(df, GCWS(4).fit(np.eye(3)))

@@ -59,8 +59,10 @@ def test_damaged_bytes_are_refused(fitted, monkeypatch):
 
 
 def test_only_what_can_be_saved_travels():
-    with pytest.raises(TypeError, match="this is a list"):
+    with pytest.raises(TypeError, match="this has the type list"):
         Ticket.of([1])
+    with pytest.raises(TypeError, match="this has the type"):
+        Ticket.of(GCWS)
     with pytest.raises(Exception, match="not fitted"):
         Ticket.of(GCWS(4))
 

@@ -65,6 +65,8 @@ def from_binary(
     bits, origin = _agreed(tags)
     if provenance is None:
         provenance = origin
+    elif not isinstance(provenance, str):
+        raise TypeError(f"provenance must be a str or None, got {provenance!r}.")
     elif _tag(bits, provenance) != tags[0].tobytes():
         raise ValueError(
             f"These codes were made by another map: their provenance begins with {origin!r}, and "
@@ -120,8 +122,18 @@ def _matrix(values: Any) -> NDArray[np.uint8]:
         if isinstance(values, pa.ChunkedArray):  # of no chunk, or of too many bytes for one
             values = pa.concat_arrays([each.cast(pa.large_binary()) for each in values.chunks])
     if not isinstance(values, pa.Array):
-        values = pa.array(values, type=pa.binary())
+        try:
+            values = pa.array(values, type=pa.binary())
+        except (TypeError, pa.ArrowException) as error:
+            raise TypeError(
+                "Codes are read from a column of binary values, such as an Arrow array or a list "
+                f"of bytes; this has the type {type(values).__name__}."
+            ) from error
     t = pa.types
+    if t.is_dictionary(values.type) or t.is_binary_view(values.type):
+        inside = values.type.value_type if t.is_dictionary(values.type) else values.type
+        if t.is_binary(inside) or t.is_large_binary(inside) or t.is_binary_view(inside):
+            values = values.cast(pa.large_binary())
     fixed = t.is_fixed_size_binary(values.type)
     if not (fixed or t.is_binary(values.type) or t.is_large_binary(values.type)):
         raise TypeError(f"Codes are binary values, and this column has the type {values.type}.")

@@ -69,10 +69,11 @@ class Ticket:
     @classmethod
     def of(cls, fitted: Any) -> Ticket:
         """The ticket of a fitted object that can be saved."""
-        if not (hasattr(fitted, "to_state") and hasattr(fitted, "save")):
+        can_go = hasattr(fitted, "to_state") and hasattr(fitted, "save")
+        if not can_go or isinstance(fitted, type):
             raise TypeError(
-                f"Only what can be saved can go to workers, such as a TableModel or a TableMap; "
-                f"this is a {type(fitted).__name__}."
+                "Only what can be saved can go to workers, such as a fitted TableModel or "
+                f"TableMap; this has the type {type(fitted).__name__}."
             )
         with tempfile.TemporaryDirectory(prefix="kernelight-") as folder:
             path = os.path.join(folder, "object")

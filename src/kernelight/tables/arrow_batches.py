@@ -104,13 +104,16 @@ def _known_columns(batch: Any, encoding: Encoding) -> Any:
     """The columns that an encoding needs, of the kinds that it has."""
     pa = pyarrow_or_error("An Arrow batch")
     names = batch.schema.names
-    wanted = [column.name for column in encoding.columns or ()]
+    known = encoding.columns or ()
+    wanted = [column.name for column in known]
     for name in wanted:
         if names.count(name) != 1:
             raise _no_column(name, names)
-    table = pa.table([batch.column(name) for name in wanted], names=wanted)
+    table = pa.table(
+        [_plain(batch.column(column.name), column.kind) for column in known], names=wanted
+    )
     kinds = {each.name: each.kind for each in frame_source(table, label=LABEL).columns or ()}
-    for column in encoding.columns or ():
+    for column in known:
         kind = kinds[column.name]
         if kind != column.kind and column.kind in (NUMBER, DATE):
             has = {NUMBER: "numbers", DATE: "dates", CATEGORICAL: "words"}
@@ -119,6 +122,21 @@ def _known_columns(batch: Any, encoding: Encoding) -> Any:
                 f"{has[column.kind]}; cast the column before."
             )
     return table
+
+
+def _plain(values: Any, kind: str) -> Any:
+    """A column without what only saves memory: runs, and dictionaries of numbers."""
+    pa = pyarrow_or_error("An Arrow batch")
+    t = pa.types
+    if t.is_run_end_encoded(values.type):
+        values = pa.compute.run_end_decode(values)
+    if t.is_dictionary(values.type) and kind != CATEGORICAL:
+        inside = values.type.value_type
+        if not (t.is_string(inside) or t.is_large_string(inside) or t.is_string_view(inside)):
+            values = values.cast(inside)
+    if t.is_null(values.type) and kind == DATE:
+        values = values.cast(pa.timestamp("us"))
+    return values
 
 
 def _no_column(name: str, names: list[str]) -> DataError:
@@ -137,10 +155,8 @@ def lists_matrix(column: Any, name: str, width: int) -> NDArray[np.float64]:
             parts = [lists_matrix(chunk, name, width) for chunk in column.chunks]
             return np.concatenate(parts) if parts else np.empty((0, width))
     t = pa.types
-    is_list = (
-        t.is_list(column.type) or t.is_large_list(column.type) or t.is_fixed_size_list(column.type)
-    )
-    if not is_list:
+    lists = (t.is_list, t.is_large_list, t.is_fixed_size_list, t.is_list_view)
+    if not any(is_one(column.type) for is_one in lists):
         raise DataError(
             f"{LABEL}, column {shown(name)} is {column.type}, and a list of "
             f"{counted(width, 'number')} was expected."
@@ -156,7 +172,8 @@ def lists_matrix(column: Any, name: str, width: int) -> NDArray[np.float64]:
             f"{counted(int(sizes[other[0]]), 'number')}, and {width:,} were expected."
         )
     flat = column.flatten()
-    if not (t.is_integer(flat.type) or t.is_floating(flat.type) or t.is_boolean(flat.type)):
+    numeric = (t.is_integer, t.is_floating, t.is_boolean, t.is_decimal)
+    if not any(is_one(flat.type) for is_one in numeric):
         raise DataError(f"{LABEL}, column {shown(name)} has lists of {flat.type}, not of numbers.")
     if t.is_boolean(flat.type):
         flat = flat.cast(pa.uint8())

@@ -256,11 +256,12 @@ class TableMap(Storable):
                 fitted = fitted.to_codes()
             made._set(fitted.scaled_map_, encoding or getattr(fitted, "encoding_", None))
         elif isinstance(fitted, FeatureMap):
+            fitted._check_fitted()
             made._set(ScaledMap(Scaling("none", fitted.n_features_in_, {}), fitted), None)
         else:
             raise ValueError(
-                f"{where} holds a {type(fitted).__name__}, which is neither a map nor a model with "
-                f"a map."
+                f"{where} is of the type {type(fitted).__name__}, which is neither a map nor a "
+                f"model with a map."
             )
         return made
 

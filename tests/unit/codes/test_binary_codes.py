@@ -95,6 +95,25 @@ def test_other_types_are_refused(values):
         Codes.from_binary(values)
 
 
+@pytest.mark.parametrize("values", [None, 3, [1, 2], pa.scalar(b"a")])
+def test_what_is_no_column_is_refused(values):
+    with pytest.raises(TypeError, match="a column of binary values, such as an Arrow array"):
+        Codes.from_binary(values)
+    with pytest.raises(TypeError, match="provenance must be a str or None, got 3"):
+        Codes.from_binary([TAG + b"\x00"], provenance=3)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.binary_view(), pa.large_binary(), pa.dictionary(pa.int32(), pa.binary())]
+)
+def test_other_layouts_of_binary_values(kind):
+    codes = Codes([[1, 2], [3, 0], [1, 2]], bits=2)
+    values = codes.to_binary()
+    values = values.dictionary_encode() if pa.types.is_dictionary(kind) else values.cast(kind)
+    assert Codes.from_binary(values) == codes
+    assert Codes.from_binary(pa.chunked_array([values[:1], values[1:]])) == codes
+
+
 def test_damaged_offsets_do_no_harm():
     values = pa.Array.from_buffers(
         pa.binary(), 2, [None, pa.py_buffer(np.array([0, 1 << 30, 8], np.int32)), pa.py_buffer(TAG)]

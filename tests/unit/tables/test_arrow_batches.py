@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -121,11 +122,21 @@ def test_codes_do_not_depend_on_batches(classifier, size):
     assert made.encode_arrow(rows.to_batches()[0]) == whole
 
 
-@pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.list_(pa.float32(), 4)])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.list_(pa.float64()),
+        pa.list_(pa.float32(), 4),
+        pa.list_view(pa.float64()),
+        pa.list_(pa.decimal128(8, 2)),
+    ],
+)
 def test_a_column_of_lists_has_the_numbers_of_a_row(kind):
     rng = np.random.default_rng(0)
     X = rng.integers(-8, 8, size=(60, 4)) / 4
-    lists = pa.array(X.tolist(), type=kind)
+    decimal = pa.types.is_decimal(kind.value_type)
+    values = [[Decimal(str(each)) for each in row] for row in X] if decimal else X.tolist()
+    lists = pa.array(values, type=kind)
     named = pa.table({f"x{at}": X[:, at] for at in range(4)})
     bare = TableMap.of(GCWS(32).fit(X))
     expected = bare.map_.encode(X)
@@ -140,6 +151,29 @@ def test_a_column_of_lists_has_the_numbers_of_a_row(kind):
     )
 
 
+def test_runs_and_dictionaries_of_numbers_are_numbers(classifier):
+    rows = table(3)
+    expected = classifier.predict_arrow(rows, scores=True)
+    runs = pa.compute.run_end_encode(rows["x1"].combine_chunks())
+    words = pa.compute.run_end_encode(rows["colour"].combine_chunks())
+    other = (
+        rows.set_column(0, "x0", rows["x0"].dictionary_encode())
+        .set_column(1, "x1", runs)
+        .set_column(4, "colour", words)
+    )
+    assert classifier.predict_arrow(other, scores=True) == expected
+    chunked = pa.concat_tables([other.slice(0, 100), other.slice(100)])
+    assert classifier.predict_arrow(chunked, scores=True) == expected
+
+
+def test_a_column_of_nulls_is_missing_whatever_its_type(classifier):
+    rows = table(3, 5)
+    for at, name in ((1, "x1"), (4, "colour"), (6, "day")):
+        typed = rows.set_column(at, name, pa.nulls(5, rows.schema.field(name).type))
+        bare = rows.set_column(at, name, pa.nulls(5))
+        assert classifier.predict_arrow(bare) == classifier.predict_arrow(typed)
+
+
 def test_no_note_comes_with_every_batch(classifier):
     rows = table(3).set_column(4, "colour", pa.array(["mauve"] * N))
     with warnings.catch_warnings():
@@ -150,7 +184,11 @@ def test_no_note_comes_with_every_batch(classifier):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda t: t.drop_columns(["x1"]), "the batch has no column 'x1'; did you mean 'x"),
+        (lambda t: t.drop_columns(["x1"]), "the batch has no column 'x1'; there are 'x0', 'x2'"),
+        (
+            lambda t: t.rename_columns([name.replace("our", "or") for name in t.column_names]),
+            "the batch has no column 'colour'; did you mean 'color'",
+        ),
         (lambda t: t.append_column("x1", t["x1"]), "the batch has several columns 'x1'"),
         (
             lambda t: t.set_column(1, "x1", pa.array(["1"] * N)),

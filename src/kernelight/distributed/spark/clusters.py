@@ -6,7 +6,7 @@ left fits into the driver, it is finished there by the rule of `kernelight.neigh
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,41 +16,38 @@ from kernelight.distributed.spark.frames import Steps
 from kernelight.tables.arrow_duplicates import by_components, by_leaders
 
 DRIVER_PAIRS = 4_000_000  # that the driver takes, of 24 bytes each
-
-
-class Collected(NamedTuple):
-    """Pairs on the driver: ranks in the order of visits, and the numbers of these."""
-
-    numbers: Any
-    earlier: Any
-    later: Any
-    similarity: Any
+ROUNDS = 8  # of leaders; what is left then are chains, whose rows decide one after the other
 
 
 def leaders(pairs: Any, steps: Steps) -> Any:
     """The rows that go by the leader rule: (row, survivor, similarity); ``pairs`` are kept.
 
     ``pairs`` are (earlier, later, similarity). A row that is the later one of no pair stays, and
-    all that are similar to it go, which may let others stay: that is a round. At last each row that
-    goes has its most similar earlier row that stays, of equal ones the first.
+    all that are similar to it go, which may let others stay: that is a round. What is left after
+    some rounds is decided by one task for each component. At last each row that goes has its most
+    similar earlier row that stays, of equal ones the first.
     """
     F = pyspark_or_error().functions
     left = pairs
     gone: list[Any] = []
-    rounds = 0
-    while (count := left.count()) > DRIVER_PAIRS:
-        rounds += 1
+    count = left.count()
+    if count <= DRIVER_PAIRS:
+        return _on_driver(pairs, by_leaders)
+    while count > DRIVER_PAIRS and len(gone) < ROUNDS:
         later = left.select(F.col("later").alias("earlier")).distinct()
         first = left.select("earlier").distinct().join(later, "earlier", "left_anti")
         new = left.join(first, "earlier", "left_semi").select(F.col("later").alias("row"))
-        new = steps.keep(new.distinct(), f"gone{rounds}")
-        gone.append(new)
+        gone.append(steps.keep(new.distinct(), f"gone{len(gone)}"))
         for side in ("earlier", "later"):
-            left = left.join(new.withColumnRenamed("row", side), side, "left_anti")
-        left = steps.keep(left, f"left{rounds}")
-    if not rounds:
-        return _on_driver(pairs, by_leaders)
-    if count:
+            left = left.join(gone[-1].withColumnRenamed("row", side), side, "left_anti")
+        left = steps.keep(left, f"left{len(gone)}")
+        count = left.count()
+    if count > DRIVER_PAIRS:
+        found = components(left, steps)  # a row that is a later one is in its component
+        found = found.select(F.col("row").alias("later"), F.col("survivor").alias("component"))
+        named = left.join(found, "later").groupBy("component")
+        gone.append(named.applyInArrow(_of_component, "row long"))
+    elif count:
         gone.append(_on_driver(left, by_leaders).select("row"))
     every = gone[0]
     for more in gone[1:]:
@@ -58,7 +55,9 @@ def leaders(pairs: Any, steps: Steps) -> Any:
     every = steps.keep(every, "gone")
     stays = pairs.join(every.withColumnRenamed("row", "earlier"), "earlier", "left_anti")
     near = stays.join(every.withColumnRenamed("row", "later"), "later", "left_semi")
-    best = F.max_by(F.struct("earlier", "similarity"), F.struct("similarity", -F.col("earlier")))
+    best = F.max_by(
+        F.struct("earlier", "similarity"), F.struct("similarity", F.bitwise_not("earlier"))
+    )
     found = near.groupBy(F.col("later").alias("row")).agg(best.alias("best"))
     return found.select("row", F.col("best.earlier").alias("survivor"), "best.similarity")
 
@@ -102,7 +101,19 @@ def _digest(df: Any) -> tuple[int, int]:
 def _on_driver(pairs: Any, rule: Any) -> Any:
     """What a rule says of the pairs of a frame: (row, survivor, similarity) of rows that go."""
     pa = columnar.pyarrow_or_error("Spark")
-    spark, table = pairs.sparkSession, pairs.toArrow()
+    spark, found = pairs.sparkSession, _decided(pairs.toArrow(), rule)
+    schema = "row long, survivor long, similarity double"
+    return spark.createDataFrame(pa.table(found) if len(found["row"]) else [], schema)
+
+
+def _of_component(pairs: Any) -> Any:
+    """The rows that go by the leader rule, of the pairs of one component."""
+    pa = columnar.pyarrow_or_error("Spark")
+    return pa.table({"row": _decided(pairs, by_leaders)["row"]})
+
+
+def _decided(table: Any, rule: Any) -> dict[str, Any]:
+    """What a rule says of pairs: row, survivor and similarity of the rows that go."""
     earlier, later = (table[side].to_numpy().astype(np.int64) for side in ("earlier", "later"))
     numbers, rank = np.unique(np.concatenate([earlier, later]), return_inverse=True)
     rank = rank.reshape(-1).astype(np.int64)
@@ -113,12 +124,8 @@ def _on_driver(pairs: Any, rule: Any) -> Any:
         len(numbers), rank[: len(earlier)], rank[len(earlier) :], similarity
     )
     gone = np.flatnonzero(~kept)
-    columns = {
+    return {
         "row": numbers[gone],
         "survivor": numbers[survivor[gone]],
         "similarity": np.asarray(most[gone], np.float64),
     }
-    schema = "row long, survivor long, similarity double"
-    if not len(gone):
-        return spark.createDataFrame([], schema)
-    return spark.createDataFrame(pa.table(columns), schema)

@@ -37,7 +37,10 @@ def check_frame(df: Any, name: str = "df") -> Any:
     """A DataFrame of Spark, classic or of Spark Connect."""
     pyspark_or_error()
     if not (hasattr(df, "mapInArrow") and hasattr(df, "schema")):
-        raise TypeError(f"{name} must be a DataFrame of Spark, got a {type(df).__name__}.")
+        made = type(df)
+        origin = made.__module__.partition(".")[0]
+        said = made.__name__ if origin == "builtins" else f"{made.__name__} of {origin}"
+        raise TypeError(f"{name} must be a DataFrame of Spark, got a {said}.")
     return df
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelight.base import counted
 from kernelight.data import columnar
 from kernelight.data.texts import TextShingles
 from kernelight.distributed.spark.banded_pairs import PAIRS, Bands
@@ -26,6 +27,7 @@ from kernelight.tables.arrow_duplicates import (
     warn_of_capped,
 )
 from kernelight.tables.arrow_rows import ArrowRows
+from kernelight.tables.deduplication import DedupSettings
 
 _TRIED, _LEAST_TRIED = 200, 16  # rows whose nearest rows are found exactly
 _TRIED_PAIRS = 50_000_000  # that this may take, but for the least rows
@@ -134,7 +136,7 @@ random_state, work
             assert k is not None
             least, recall = _threshold(frames, ours, others, n_others, k, recall)
             settings = replace(settings, threshold=least, recall=recall)
-        bands = Bands.planned(frames[1], others, n_ours + n_others, settings, cap)
+        bands = _planned(frames[1], others, n_ours + n_others, settings, cap, k, threshold)
         entries = bands.bucketed(others, False).union(bands.bucketed(ours, True))
         met, candidates, capped = bands.candidates(entries, steps)
         met = met.selectExpr("b as a", "a as b")  # of left, then of right
@@ -190,6 +192,28 @@ def _threshold(
     if not len(nearest):
         return 1.0, 1.0 - missed
     return float(nearest[math.floor(missed * len(nearest))]), 1.0 - missed
+
+
+def _planned(
+    frame: RowFrame,
+    rows: Any,
+    n_rows: int,
+    settings: DedupSettings,
+    cap: int,
+    k: int | None,
+    threshold: float | None,
+) -> Bands:
+    """The bands; an error of its own where the nearest rows are too far for them."""
+    try:
+        return Bands.planned(frame, rows, n_rows, settings, cap)
+    except ValueError as error:
+        if threshold is not None:
+            raise
+        raise ValueError(
+            f"The {counted(k or 1, 'nearest row')} of some rows of left have similarities down to "
+            f"{settings.threshold:.2f}, and no bands find such pairs often enough: give a "
+            "threshold, or a lower recall."
+        ) from error
 
 
 def _of_equal_rows(pairs: Any, side: str, groups: Any) -> Any:

@@ -31,9 +31,13 @@ Batches = Iterator[Any]
 
 @dataclass(frozen=True)
 class Source:
-    """The columns of a user's frame that are compared, and its ids as `ID`."""
+    """The columns of a user's frame that are compared, and its ids as `ID`.
+
+    Columns have numbers for names, as Spark's ``mapInArrow`` refuses some names (with dots).
+    """
 
     df: Any
+    names: tuple[str, ...]
     id: str
     label: str
     found: tuple[int, int, int]  # by `ids_digest`
@@ -42,10 +46,11 @@ class Source:
     def of(cls, df: Any, id: str, names: Sequence[str], label: str) -> Source:
         """Checked: the ids of all rows are read."""
         check_ids(df, id, label)
-        chosen = df.select(column(id).alias(ID), *map(column, names))
+        every = (column(name).alias(str(at)) for at, name in enumerate(names))
+        chosen = df.select(column(id).alias(ID), *every)
         found = ids_digest(df, id)
         refuse_null_ids(found, id, label)
-        return cls(chosen, id, label, found)
+        return cls(chosen, tuple(names), id, label, found)
 
 
 def chosen_features(
@@ -76,14 +81,16 @@ def learned(sources: Sequence[Source], options: dict[str, Any], p: float) -> Arr
         return text_rows(texts, shingles, p)
     pa = columnar.pyarrow_or_error("Spark")
     heads, others = [], []
-    work = Witnesses(options["max_categories"], tuple(options["categorical"]))
     for source in sources:
+        names = [ID, *source.names]
+        work = Witnesses(names, options["max_categories"], options["categorical"])
         head = source.df.orderBy(column(ID)).limit(witness_rows.HEAD_ROWS).toArrow()
+        head = head.rename_columns(names)
         heads.append(head.drop_columns([ID]))
         if head.num_rows < witness_rows.HEAD_ROWS:
             continue  # they are all there
         found = source.df.mapInArrow(work, source.df.schema).repartition(1)
-        found = found.mapInArrow(work, source.df.schema).toArrow()
+        found = found.mapInArrow(work, source.df.schema).toArrow().rename_columns(names)
         last = head.column(ID)[-1]
         found = found.filter(pa.compute.greater(found.column(ID), last))
         others.append(found.drop_columns([ID]))
@@ -115,7 +122,8 @@ class RowFrame:
         """Read, packed and kept."""
         sql = pyspark_or_error()
         F, T = sql.functions, sql.types
-        df = numbered(source.df.select(column(ID), *map(column, rows.names)), source.found[0])
+        places = [str(source.names.index(each)) for each in rows.names]
+        df = numbered(source.df.select(column(ID), *map(column, places)), source.found[0])
         binary = [T.StructField(each, T.BinaryType()) for each in ("digest", "at", "values")]
         kind = df.schema[ID].dataType
         schema = T.StructType(
@@ -180,11 +188,15 @@ class RowFrame:
 class Witnesses:
     """The rows that show all that is learned of a table."""
 
+    names: list[str]  # of the columns
     max_categories: int
     categorical: tuple[str, ...]
 
     def __call__(self, batches: Batches) -> Batches:
-        yield from witness_rows.witnesses(batches, self.max_categories, self.categorical, ids=ID)
+        numbers = [ID, *map(str, range(len(self.names) - 1))]
+        named = (_named(batch.columns, self.names) for batch in batches)
+        for found in witness_rows.witnesses(named, self.max_categories, self.categorical, ids=ID):
+            yield _named(found.columns, numbers)
 
 
 @dataclass(frozen=True)
@@ -196,9 +208,11 @@ class PackRows:
     def __call__(self, batches: Batches) -> Batches:
         pa = columnar.pyarrow_or_error("Spark")
         for batch in batches:
-            X = self.rows.matrix(batch)
+            features = [name for name in batch.schema.names if name not in (ID, PLACE)]
+            columns = [batch.column(name) for name in features]
+            X = self.rows.matrix(_named(columns, self.rows.names))
             at, values = self.rows.packed(X)
-            columns = {
+            made = {
                 "id": batch.column(ID),
                 "row": batch.column(PLACE),
                 "digest": self.rows.digests(X),
@@ -206,7 +220,7 @@ class PackRows:
                 "values": values,
                 "empty": pa.array(self.rows.empty(X)),
             }
-            yield pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
+            yield pa.RecordBatch.from_arrays([*made.values()], names=[*made])
 
 
 @dataclass(frozen=True)
@@ -230,3 +244,9 @@ def parts(batches: Batches, most: int | None = None) -> Batches:
         rows = max(1, rows if most is None else min(rows, most))
         for start in range(0, batch.num_rows, rows):
             yield batch.slice(start, rows)
+
+
+def _named(columns: Sequence[Any], names: Sequence[str]) -> Any:
+    """A batch of columns by other names."""
+    pa = columnar.pyarrow_or_error("Spark")
+    return pa.RecordBatch.from_arrays(list(columns), names=list(names))

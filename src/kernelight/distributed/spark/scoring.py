@@ -20,6 +20,7 @@ from kernelight.distributed.spark.engine import (
     spark_fields,
     with_fields,
 )
+from kernelight.distributed.spark.frames import column
 from kernelight.distributed.ticket import Ticket
 from kernelight.tables import arrow_batches, predictions
 
@@ -71,8 +72,9 @@ def score(
     made = spark_fields(arrow_batches.prediction_schema(model.model_, wanted))
     names = chosen_columns(df, keep, [field.name for field in made])
     needed = _needed(df, model.encoding_, features)
-    work = _Scoring(ticket, names, features, wanted)
-    return _mapped(df, names, needed, made, work)
+    sent = list(dict.fromkeys([*names, *needed]))
+    work = _Scoring(ticket, sent, names, features, wanted)
+    return _mapped(df, made, work)
 
 
 def encode(
@@ -104,8 +106,9 @@ def encode(
     kind = pa.binary() if made.has_codes else pa.list_(pa.float32())
     names = chosen_columns(df, keep, [name])
     needed = _needed(df, made.encoding_, features)
-    work = _Encoding(Ticket.of(made), names, features)
-    return _mapped(df, names, needed, spark_fields(pa.schema([(name, kind)])), work)
+    sent = list(dict.fromkeys([*names, *needed]))
+    work = _Encoding(Ticket.of(made), sent, names, features)
+    return _mapped(df, spark_fields(pa.schema([(name, kind)])), work)
 
 
 def _needed(df: Any, encoding: Any, features: str | None) -> list[str]:
@@ -124,11 +127,12 @@ def _needed(df: Any, encoding: Any, features: str | None) -> list[str]:
     return names
 
 
-def _mapped(df: Any, names: list[str], needed: list[str], made: list[Any], work: Any) -> Any:
+def _mapped(df: Any, made: list[Any], work: _Work) -> Any:
     """The frame of what some work makes of the batches of a frame."""
-    schema = with_fields(df, names, made)
-    sent = list(dict.fromkeys([*names, *needed]))
-    return df.select(*(df[name] for name in sent)).mapInArrow(work, schema)
+    schema = with_fields(df, work.keep, made)
+    # on the way columns have plain names: mapInArrow cannot take all that Spark has
+    plain = (column(name).alias(f"c{at}") for at, name in enumerate(work.sent))
+    return df.select(*plain).mapInArrow(work, schema)
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,7 @@ class _Work:
     """What a worker does with each batch: the columns that pass through, and what is made."""
 
     ticket: Ticket
+    sent: list[str]  # the names of the columns that a worker gets
     keep: list[str]
     features: str | None
 
@@ -143,6 +148,7 @@ class _Work:
         pa = columnar.pyarrow_or_error("Spark")
         fitted = self.ticket.opened()
         for batch in batches:
+            batch = batch.rename_columns(self.sent)
             made = self.made(fitted, batch)
             columns = [batch.column(name) for name in self.keep]
             yield pa.RecordBatch.from_arrays([*columns, *made.values()], names=[*self.keep, *made])
