@@ -85,22 +85,33 @@ class CountedTicket(Ticket):
         return super()._load()
 
 
-def _cpu_of_tree() -> float:
-    """User and system time of this process, its descendants, and those that they waited for."""
+def java_cpu() -> float:
+    """The CPU seconds of the Java processes of this one, for calls that need no Python workers."""
+    return _cpu_of_tree(only="java")
+
+
+def _cpu_of_tree(only: str | None = None) -> float:
+    """User and system time of this process, its descendants, and those that they waited for.
+
+    With ``only``, of descendants of that name, without others that they waited for.
+    """
     parents: dict[int, int] = {}
     ticks: dict[int, int] = {}
     for process in Path("/proc").iterdir():
         if not process.name.isdigit():
             continue
         try:
-            fields = (process / "stat").read_text().rsplit(")", 1)[1].split()
+            name, end = (process / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
         except (FileNotFoundError, ProcessLookupError):
             continue
+        fields = end.split()
         parents[int(process.name)] = int(fields[1])
-        ticks[int(process.name)] = sum(int(each) for each in fields[11:15])
+        if only in (None, name):
+            used = fields[11:15] if only is None else fields[11:13]
+            ticks[int(process.name)] = sum(int(each) for each in used)
     total = 0
-    for at, used in ticks.items():
+    for at, count in ticks.items():
         while at in parents and at != os.getpid():
             at = parents[at]
-        total += used if at == os.getpid() else 0
+        total += count if at == os.getpid() else 0
     return total / TICKS

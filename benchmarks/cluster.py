@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from _cluster_duplicates import rows_of_duplicates
+from _cluster_fit import fitting
 from _measure import Row, show
 from _spark import CountedTicket, best_cpu, nothing, session
 
@@ -56,6 +57,7 @@ def run(quick: bool = False) -> list[Row]:
         results = _cpu(spark, folder, n_rows)
         results += _equal(spark, folder, min(n_rows, 100_000))
         results.append(_loads(spark, folder))
+        results += fitting(spark, folder, quick=quick)
         return results + rows_of_duplicates(spark, folder, quick)
 
 

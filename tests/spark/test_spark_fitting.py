@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from faults import KillOnce
+from faults import EXECUTOR, KillOnce
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelight import KernelClassifier, KernelRegressor, TableModel, load
@@ -102,36 +104,43 @@ def test_a_killed_worker(spark, rows, expected, tmp_path):
 SCRIPT = """
     import sys
     sys.path.insert(0, {tests!r})
-    import os
     import test_spark_fitting as tests
-    from faults import EXECUTOR, WORKERS, KillOnce
-    from kernelight.distributed.spark import blocks
+    from faults import EXECUTOR, KillOnce
     df = spark.read.parquet({rows!r}).repartition(4)
     {more}
-    made = tests.fitted(df)
-    made.save(folder + "/model.klt")
-"""
-KILL = """
-    solve = blocks.Round.__call__
-    def killing(self, key, pieces, duals):
-        if self.task.number == {number} and key[0].as_py() == 1:
-            KillOnce(folder + "/killed", {whom}).kill()
-        return solve(self, key, pieces, duals)
-    blocks.Round.__call__ = killing
-    import cloudpickle
+    tests.fitted(df).save(folder + "/model.klt")
 """
 
 
-def run(elsewhere, master, rows, more=""):
+def run(elsewhere, master, rows, more="", settings=None):
     tests = os.path.dirname(os.path.abspath(__file__))
-    elsewhere(master, SCRIPT.format(tests=tests, rows=rows, more=more))
+    elsewhere(master, SCRIPT.format(tests=tests, rows=rows, more=more), settings)
 
 
-def test_a_killed_executor(elsewhere, rows, expected, tmp_path):
+@dataclass(frozen=True)
+class Deadly:
+    """A round in which an executor is killed once: in the second, on one block."""
+
+    work: Any
+    marker: str
+
+    def __call__(self, key, pieces, duals):
+        if self.work.task.number == 2 and key[0].as_py() == 1:
+            KillOnce(self.marker, EXECUTOR).kill()
+        return self.work(key, pieces, duals)
+
+
+def test_a_killed_executor_and_speculation(elsewhere, rows, expected, tmp_path):
+    """It is killed in the second round: what it has kept of the first is lost with it."""
     more = """
-    df = df.mapInArrow(KillOnce(folder + "/killed", EXECUTOR), df.schema)
+    from kernelight.distributed.spark import blocks
+    plain = blocks.SparkBlocks._work
+    blocks.SparkBlocks._work = lambda self, task: tests.Deadly(
+        plain(self, task), folder + "/killed"
+    )
     """
-    run(elsewhere, "local-cluster[2,1,1024]", rows, more.strip())
+    speculation = {"spark.speculation": "true", "spark.speculation.multiplier": "1.01"}
+    run(elsewhere, "local-cluster[2,1,1024]", rows, more.strip(), speculation)
     assert (tmp_path / "killed").exists()
     assert bits(load(tmp_path / "model.klt")) == expected[0]
 
@@ -263,13 +272,16 @@ def test_ids_are_refused(spark, rows):
         df.withColumn("id", functions.when(df.id == 7, 14).otherwise(df.id)),
     )
     refused("1 row of df have no id", df.withColumn("id", functions.when(df.id != 7, df.id)))
-    refused("is double, and must be a whole", df.withColumn("id", df.id * 0.5))
+    refused(
+        "are double, and must be whole numbers or text", df.withColumn("id", df.id * 0.5), TypeError
+    )
     for made in (
         functions.monotonically_increasing_id(),
         functions.expr("uuid()"),
         (functions.rand() * 1e15).cast("long"),
     ):
-        refused("gives other values when", df.withColumn("id", made))
+        refused("the ids in column 'id' are made by", df.withColumn("id", made))
+        refused("gives other values when", df.withColumn("x1", made))
     hidden = functions.udf(lambda each: int.from_bytes(os.urandom(7), "big"), "long")
     refused("its rows are not the same each time", df.withColumn("id", hidden("id")))
 

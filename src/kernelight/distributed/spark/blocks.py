@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.data import columnar
-from kernelight.distributed.spark.stored import Stored, is_lost
+from kernelight.distributed.spark.engine import settle_worker
+from kernelight.distributed.spark.frames import Steps, is_lost
 from kernelight.distributed.ticket import Ticket
 from kernelight.linear.rounds import BlockProblem, BlockSums, Duals, RoundTask
 from kernelight.tables.block_training import BlockRows, training_rows
@@ -24,7 +25,7 @@ from kernelight.tables.block_training import BlockRows, training_rows
 # Columns beside those of a user.
 BLOCK, HASH, ID = "kernelight_block", "kernelight_hash", "kernelight_id"
 VALUES, CONTENT = "kernelight_values", "kernelight_content"
-PIECE_BYTES = 4 << 20  # of the codes of a piece
+PIECE_BYTES = 1 << 20  # of the codes of a piece
 ATTEMPTS = 4  # of a round, where executors are lost
 PIECES = (
     f"{BLOCK} int, piece int, n_rows int, values binary, content binary, digest long, "
@@ -132,6 +133,7 @@ class Round:
         pa = columnar.pyarrow_or_error("Spark")
         assert self.task is not None
         self.ticket.opened()
+        settle_worker()
         pieces = pieces.sort_by("piece")
         counts = pieces.column("n_rows").to_numpy()
         rows = BlockRows(
@@ -181,9 +183,9 @@ class SparkBlocks:
     """Blocks as `linear.rounds` wants them: a frame of pieces, and one of duals of each round."""
 
     def __init__(
-        self, pieces: Any, stored: Stored, first: Round, seen: NDArray[np.bool_] | None, n_rows: int
+        self, pieces: Any, steps: Steps, first: Round, seen: NDArray[np.bool_] | None, n_rows: int
     ) -> None:
-        self._pieces, self._stored, self._round = pieces, stored, first
+        self._pieces, self._steps, self._round = pieces, steps, first
         self.seen, self.n_rows, self.n_blocks = seen, n_rows, first.problem.n_blocks
         self._duals: Any = None
         self._tasks: list[RoundTask] = []  # that have made the duals
@@ -193,15 +195,19 @@ class SparkBlocks:
         names = (BLOCK, "weights", "ahead", "sums")
         for left in reversed(range(ATTEMPTS)):
             try:
+                if self._duals is None:
+                    self._again()
                 done = self._done(task)
                 table = done.where("piece = 0").select(*names).toArrow()
                 break
             except Exception as error:
                 if not left or not is_lost(error):
                     raise
-                self._again()
+                self._duals = None
         if task.epochs:
             self._duals = done.select(BLOCK, "piece", "now", "before")
+            if self._tasks:
+                self._steps.drop(f"duals{self._tasks[-1].number}")
             self._tasks.append(task)
         shape = task.weights.shape
         for each in table.sort_by(BLOCK).to_pylist():
@@ -216,7 +222,7 @@ class SparkBlocks:
 
     def _done(self, task: RoundTask) -> Any:
         """The frame that a round makes; computed, if there are new duals in it."""
-        work = replace(self._round, task=task)
+        work = self._work(task)
         pieces = self._pieces.groupBy(BLOCK)
         if self._duals is None:
 
@@ -230,10 +236,13 @@ class SparkBlocks:
                 return work(key, table, duals)
 
             done = pieces.cogroup(self._duals.groupBy(BLOCK)).applyInArrow(go_on, ROUNDS)
-        return self._stored.cut("duals", done) if task.epochs else done
+        return self._steps.keep(done, f"duals{task.number}") if task.epochs else done
+
+    def _work(self, task: RoundTask) -> Any:
+        """What is done with each block."""
+        return replace(self._round, task=task)
 
     def _again(self) -> None:
-        """Make the duals anew, by all rounds so far: they were lost with an executor."""
-        self._duals = None
+        """Make the duals by all rounds so far, where they were lost with an executor."""
         for task in self._tasks:
             self._duals = self._done(task).select(BLOCK, "piece", "now", "before")

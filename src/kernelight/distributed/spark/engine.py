@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from kernelight.data import columnar
@@ -18,6 +20,17 @@ def pyspark_or_error() -> Any:
         ) from error
     columnar.pyarrow_or_error("Spark")
     return pyspark.sql
+
+
+@cache
+def settle_worker() -> None:
+    """Exempt what a worker process has loaded from garbage collection, once.
+
+    Spark collects the garbage of a worker after each task, which otherwise looks at every object of
+    every module: a tenth of a second, as long as a small task.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def check_frame(df: Any, name: str = "df") -> Any:

@@ -15,6 +15,7 @@ from operator import xor
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelight import KernelClassifier, KernelRegressor, TableModel
 from kernelight.base import bytes_text, counted
@@ -22,8 +23,8 @@ from kernelight.data import CLASSIFICATION, REGRESSION, DataWarning
 from kernelight.data.tasks import MOST_CLASSES
 from kernelight.distributed.spark.blocks import BLOCK, Packing, Round, SparkBlocks, packed
 from kernelight.distributed.spark.engine import check_frame
+from kernelight.distributed.spark.frames import Steps
 from kernelight.distributed.spark.rows import NAME, SPREAD, ClassRows, Rows, together
-from kernelight.distributed.spark.stored import Stored, storing
 from kernelight.distributed.ticket import Ticket
 from kernelight.estimators import Event
 from kernelight.tables.block_training import BlockTraining, check_options
@@ -128,9 +129,26 @@ def fit(
         expected = together(each for label, each in counts.items() if label in labels)
     _note_left_out(facts.n_all - expected.n_rows)
     _refuse_large_blocks(expected.n_rows, blocks, training.row_bytes, allowed)
-    with storing(df.sparkSession, work) as stored:
-        made_blocks = _blocks(rows, training, stored, blocks, expected)
-        return training.learn(made_blocks, tol, max_rounds, NAME)
+    steps = Steps(df.sparkSession, work)
+    ticket = Ticket.of(training.model)
+    pieces = packed(
+        rows.encoded(ticket, training, blocks),
+        Packing(training.provenance, rows.id is not None),
+        blocks,
+    )
+    if steps.folder is not None:
+        pieces = steps.keep(pieces, "blocks")
+    # without a folder Spark computes it again from the rows where an executor is lost
+    pieces = pieces.repartition(blocks, BLOCK).persist()
+    try:
+        seen = _seen(pieces, training, expected)
+        problem = training.problem(seen, blocks)
+        first = Round(ticket, problem, training.provenance, training.classes)
+        all_blocks = SparkBlocks(pieces, steps, first, seen, expected.n_rows)
+        return training.learn(all_blocks, tol, max_rounds, NAME)
+    finally:
+        pieces.unpersist()
+        steps.remove_folder()
 
 
 def _task_of(model: Any) -> str | None:
@@ -167,15 +185,8 @@ def _refuse_large_blocks(n_rows: int, n_blocks: int, row_bytes: int, allowed: in
     )
 
 
-def _blocks(
-    rows: Rows, training: BlockTraining, stored: Stored, n_blocks: int, expected: ClassRows
-) -> SparkBlocks:
-    """The rows in blocks, after a check that they are those that were counted."""
-    ticket = Ticket.of(training.model)
-    encoded = rows.encoded(ticket, training, n_blocks)
-    packing = Packing(training.provenance, rows.id is not None)
-    pieces = stored.written("blocks", packed(encoded, packing, n_blocks))
-    pieces = stored.persisted(pieces.repartition(n_blocks, BLOCK))
+def _seen(pieces: Any, training: BlockTraining, expected: ClassRows) -> NDArray[np.bool_] | None:
+    """The codes that occur in any block, after a check that its rows are those expected."""
     heads = pieces.select(BLOCK, "n_rows", "digest", "same", "seen").toArrow()
     for each in heads.column("same").to_pylist():
         if each is not None:
@@ -193,12 +204,9 @@ def _blocks(
             "rows or others when they were read again: its rows are not the same each time. Write "
             "them to Parquet, and fit what is read from there."
         )
-    seen = None
-    if training.seen_shape is not None:
-        bits = [np.frombuffer(each, np.uint8) for each in heads.column("seen").to_pylist() if each]
-        slots, width = training.seen_shape
-        flags = np.unpackbits(np.bitwise_or.reduce(bits), count=slots * width)
-        seen = flags.astype(bool).reshape(slots, width)
-    problem = training.problem(seen, n_blocks)
-    first = Round(ticket, problem, training.provenance, training.classes)
-    return SparkBlocks(pieces, stored, first, seen, expected.n_rows)
+    if training.seen_shape is None:
+        return None
+    bits = [np.frombuffer(each, np.uint8) for each in heads.column("seen").to_pylist() if each]
+    slots, width = training.seen_shape
+    flags = np.unpackbits(np.bitwise_or.reduce(bits), count=slots * width)
+    return flags.astype(bool).reshape(slots, width)

@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import re
+import shutil
 import uuid
 from typing import Any
 
@@ -16,7 +17,11 @@ ID, PLACE = "kernelight: id", "kernelight: place"  # names that no column of a u
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _PARTS = 64  # of ids in order, numbered one by one
 _SAMPLED = 4000  # ids that show where to cut
-_CHANGING = r"(monotonically_increasing_id|uuid|rand|randn|shuffle|spark_partition_id)\("
+# what gives another result when Spark computes it again, with other partitions
+CHANGING = re.compile(
+    r"\b(monotonically_increasing_id|uuid|randn?|random|randstr|uniform|shuffle|spark_partition_id)"
+    r"\("
+)
 
 
 class Steps:
@@ -38,11 +43,39 @@ class Steps:
         df.write.parquet(path)
         return self._spark.read.schema(df.schema).parquet(path)
 
+    def drop(self, name: str) -> None:
+        """Forget a step of a folder."""
+        if self.folder is None:
+            return
+        path = os.path.join(self.folder, name)
+        if os.path.isdir(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:  # where only Spark can write: what cannot be removed is made empty
+            self._spark.range(0).coalesce(1).write.mode("overwrite").parquet(path)
+
+    def remove_folder(self) -> None:
+        """Remove the folder if it can be reached from here; nothing needs its steps any more."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def is_lost(error: Exception) -> bool:
+    """Whether an error says that a step was lost with the executor that kept it."""
+    return "checkpoint block" in str(error).lower()
+
 
 def column(name: str) -> Any:
     """A column by its name, whatever is in it."""
     quoted = name.replace("`", "``")
     return pyspark_or_error().functions.col(f"`{quoted}`")
+
+
+def plans(df: Any) -> str:
+    """The plans by which Spark computes a frame, as it prints them."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        df.explain(True)
+    return printed.getvalue()
 
 
 def check_ids(df: Any, name: str, label: str = "df") -> None:
@@ -53,13 +86,10 @@ def check_ids(df: Any, name: str, label: str = "df") -> None:
             f"{label}: the ids in column {name!r} are {kind}, and must be whole numbers or text: "
             "cast the column."
         )
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        df.select(column(name)).explain(True)
-    for line in printed.getvalue().splitlines():
+    for line in plans(df.select(column(name))).splitlines():
         for made in re.finditer(rf" AS `?{re.escape(name)}`?#", line):
             expression = line[: made.start()].rsplit(" AS ", 1)[-1]
-            if found := re.search(_CHANGING, expression):
+            if found := CHANGING.search(expression):
                 raise ValueError(
                     f"{label}: the ids in column {name!r} are made by {found[1]}(), which may give "
                     "rows other ids whenever they are read: write the frame with its ids first, "

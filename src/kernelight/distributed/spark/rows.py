@@ -6,33 +6,28 @@ in. So the same rows are always in the same places, however Spark has cut them i
 
 from __future__ import annotations
 
-import contextlib
-import io
 import math
-import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 from kernelight.base import counted
 from kernelight.data import DataError, DataWarning, columnar
 from kernelight.distributed.spark.blocks import BLOCK, CONTENT, HASH, ID, VALUES, Encoding
 from kernelight.distributed.spark.engine import check_columns, pyspark_or_error
+from kernelight.distributed.spark.frames import CHANGING, check_ids, column, plans
 from kernelight.distributed.ticket import Ticket
 from kernelight.tables import arrow_batches
 from kernelight.tables.block_training import EVERY_CLASS, BlockTraining, in_sample
 
 NAME = "a DataFrame of Spark"
-THERE, DRAW, BOUND = "kernelight_there", "kernelight_draw", "kernelight_bound"
+THERE, DRAW = "kernelight_there", "kernelight_draw"
+LABEL, BOUND = "kernelight_label", "kernelight_bound"
 MAX_LABELS = 100_000
 SALT = 20_011  # so that the rows of the sample are in all blocks
 SPREAD = 6.0  # standard deviations of a number of rows that a hash has chosen
-# what gives another result when Spark computes it again, with other partitions
-_FICKLE = re.compile(
-    r"\b(monotonically_increasing_id|uuid|randn?|random|randstr|uniform|shuffle|spark_partition_id)"
-    r"\("
-)
 
 
 class ClassRows(NamedTuple):
@@ -84,13 +79,8 @@ class Rows:
             raise ValueError(f"df has a column {ours[0]!r}, and such names are ours: rename it.")
         if len(set(named)) < len(named):
             raise ValueError("target, id and features must be different columns.")
-        if id is not None and not _is_a(
-            df, id, "ByteType", "ShortType", "IntegerType", "LongType", "StringType", "BinaryType"
-        ):
-            raise ValueError(
-                f"The id {id!r} is {df.schema[id].dataType.simpleString()}, and must be a whole "
-                "number, text or bytes: cast it."
-            )
+        if id is not None:
+            check_ids(df, id)
         if features is not None:
             if not _is_a(df, features, "ArrayType"):
                 raise ValueError(
@@ -103,14 +93,12 @@ class Rows:
             columns = _plain_columns(df, {*named, *ignore})
             check_columns(df, columns)
         hashed = [id] if id is not None else [*columns, target]
-        there = df[target].isNotNull()
+        there = column(target).isNotNull()
         if _is_a(df, target, "FloatType", "DoubleType"):
-            there = there & ~F.isnan(df[target])
-        own = [df[name] for name in [*columns, target]]
-        own += [df[id].alias(ID)] if id is not None else []
-        frame = df.select(
-            *own, F.xxhash64(*(df[name] for name in hashed)).alias(HASH), there.alias(THERE)
-        )
+            there = there & ~F.isnan(column(target))
+        own = [column(name) for name in [*columns, target]]
+        own += [column(id).alias(ID)] if id is not None else []
+        frame = df.select(*own, F.xxhash64(*map(column, hashed)).alias(HASH), there.alias(THERE))
         return cls(frame, target, id, features, columns)
 
     def is_text(self, name: str) -> bool:
@@ -119,16 +107,11 @@ class Rows:
 
     def refuse_fickle(self) -> None:
         """Refuse columns that are others when they are computed again."""
-        text = io.StringIO()
-        with contextlib.redirect_stdout(text):
-            self.frame.explain(extended=True)
-        plan = text.getvalue().split("== Optimized Logical Plan ==")[-1]
-        found = _FICKLE.search(plan)
+        found = CHANGING.search(plans(self.frame).split("== Optimized Logical Plan ==")[-1])
         if found:
             raise ValueError(
                 f"df is computed with {found[1]}(), which gives other values when partitions "
-                "change or a worker is lost: write df to Parquet and fit what is read from there, "
-                "or use another column as id."
+                "change or a worker is lost: write df to Parquet and fit what is read from there."
             )
 
     def facts(self) -> Facts:
@@ -139,7 +122,7 @@ class Rows:
             F.count("*").alias("n_all"),
             F.count_if(col(THERE)).alias("n_rows"),
             F.bit_xor(F.when(col(THERE), col(HASH))).alias("digest"),
-            F.approx_count_distinct(F.when(col(THERE), col(self.target))).alias("n_targets"),
+            F.approx_count_distinct(F.when(col(THERE), column(self.target))).alias("n_targets"),
         ]
         if self.id is not None:
             found.append(F.count_if(col(ID).isNull()).alias("n_null"))
@@ -166,13 +149,12 @@ class Rows:
         """The rows of other classes."""
         if not labels:
             return self
-        F = pyspark_or_error().functions
-        return replace(self, frame=self.frame.where(~F.col(self.target).isin(labels)))
+        return replace(self, frame=self.frame.where(~column(self.target).isin(labels)))
 
     def class_counts(self) -> dict[Any, ClassRows]:
         """The rows of each value of the target."""
         F = pyspark_or_error().functions
-        found = self.learned.groupBy(self.target).agg(
+        found = self.learned.groupBy(column(self.target)).agg(
             F.count("*").alias("n"), F.bit_xor(HASH).alias("digest")
         )
         table = found.limit(MAX_LABELS + 1).toArrow()
@@ -199,13 +181,14 @@ class Rows:
             # of rare classes more rows are drawn
             bounds = [(label, _bound(EVERY_CLASS, each.n_rows)) for label, each in counts.items()]
             types = sql.types
+            kind = self.frame.schema[self.target].dataType
             schema = types.StructType(
-                [self.frame.schema[self.target], types.StructField(BOUND, types.LongType())]
+                [types.StructField(LABEL, kind), types.StructField(BOUND, types.LongType())]
             )
             known = self.frame.sparkSession.createDataFrame(bounds, schema)
-            rows = rows.join(F.broadcast(known), self.target)
+            rows = rows.join(F.broadcast(known), column(self.target) == F.col(LABEL))
             bound = F.greatest(bound, F.col(BOUND))
-        table = rows.where(F.col(DRAW) <= bound).drop(BOUND).toArrow()
+        table = rows.where(F.col(DRAW) <= bound).drop(BOUND, LABEL).toArrow()
         order = [(DRAW, "ascending"), *([(ID, "ascending")] if self.id is not None else [])]
         table = table.sort_by(order).combine_chunks()
         labels = table.column(self.target) if counts else None
@@ -227,14 +210,31 @@ class Rows:
         """The rows as the solver takes them, with their blocks."""
         types, F = pyspark_or_error().types, pyspark_or_error().functions
         known = training.model.encoding_.columns or ()
-        needed = [self.features] if self.features else [column.name for column in known]
+        needed = [self.features] if self.features else [each.name for each in known]
         keep = [BLOCK, HASH, *([ID] if self.id is not None else [])]
-        rows = self.learned.withColumn(BLOCK, F.pmod(F.col(HASH), F.lit(n_blocks)).cast("int"))
+        names = F.array(*map(F.lit, block_names(self.frame.sparkSession, n_blocks)))
+        place = F.pmod(F.col(HASH), F.lit(n_blocks)).cast("int")
+        rows = self.learned.withColumn(BLOCK, F.element_at(names, place + 1))
         content = types.IntegerType() if training.classes else types.DoubleType()
         made = [types.StructField(VALUES, types.BinaryType()), types.StructField(CONTENT, content)]
         schema = types.StructType([*(rows.schema[name] for name in keep), *made])
         work = Encoding(ticket, self.features, keep)
-        return rows.select(*keep, *needed, self.target).mapInArrow(work, schema)
+        return rows.select(*map(column, [*keep, *needed, self.target])).mapInArrow(work, schema)
+
+
+def block_names(spark: Any, n_blocks: int) -> list[int]:
+    """Numbers by which Spark puts each block into a partition of its own, of as many partitions.
+
+    By 0, 1, 2, ... some partitions would have several blocks, and some workers nothing to do.
+    """
+    F = pyspark_or_error().functions
+    number = F.col("id").cast("int")
+    some = spark.range(64 * n_blocks).select(number, F.pmod(F.hash(number), F.lit(n_blocks)))
+    first: dict[int, int] = {}
+    for name, partition in sorted(tuple(row) for row in some.collect()):
+        first.setdefault(partition, name)
+    others = (name for name in range(64 * n_blocks) if name not in set(first.values()))
+    return sorted([*first.values(), *islice(others, n_blocks - len(first))])
 
 
 def _is_a(df: Any, name: str, *types: str) -> bool:
