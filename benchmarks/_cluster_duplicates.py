@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import scipy.sparse as sp
+from _cluster_sizing import MEASURED, MILLION
 from _measure import Row
 from _spark import cpu_of
 from numpy.typing import NDArray
@@ -95,6 +96,8 @@ def _against_one_machine(spark: Any, folder: Path, n_rows: int) -> tuple[float, 
         f"{said['candidates']:,} candidates, {said['pairs']:,} pairs",
         flush=True,
     )
+    MEASURED["duplicates"], MEASURED["bands"] = cpu * MILLION / n_rows, bands
+    MEASURED["shuffled"] = moved
     other = _differences(there, here)
     most = cap * bands * n_rows
     return cpu, [

@@ -13,6 +13,7 @@ import json
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from _cluster_sizing import MEASURED, MILLION
 from _data import arrays
 from _measure import Row, show
 from _spark import cpu_of, java_cpu, session
@@ -28,6 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelight import Codes, KernelClassifier, LinearClassifier, TableMap, TableModel
 from kernelight.distributed.spark import fit
+from kernelight.tables import block_training
 
 ROWS, TEST_ROWS, COMPONENTS, BLOCKS = 200_000, 50_000, 256, 8
 ROUNDS, MORE_ROUNDS = 8, 20
@@ -80,6 +83,10 @@ def fitting(spark: Any, folder: Path, *, quick: bool) -> list[Row]:
     row("duality gap", MORE_ROUNDS, 100 * _gap(more), SMALL_GAP, " %")
     a_round = (costs[2] - costs[1]) / (MORE_ROUNDS - ROUNDS)
     row("CPU seconds of a round of 1e6 rows", MORE_ROUNDS, a_round * 1e6 / n_rows, None, " s")
+    MEASURED["rounds"], MEASURED["round"] = ROUNDS, a_round * MILLION / n_rows
+    MEASURED["blocks"] = (costs[1] - ROUNDS * a_round) * MILLION / n_rows
+    MEASURED["block_bytes"], MEASURED["dual_bytes"] = 8 + COMPONENTS + 4, 2 * 4
+    MEASURED["worker_bytes"] = _worker_bytes(there)
     results.append(
         _against_mllib(spark, folder, codes, y[train], test_codes, y[test], costs[1], at_home)
     )
@@ -97,6 +104,14 @@ def _fitted(df: Any, rounds: int, found: list[TableModel]) -> None:
             "sample": 16_384,
         }
         found.append(fit(df, "y", id="id", model=model, **options))
+
+
+def _worker_bytes(table: pa.Table) -> int:
+    """The bytes that a row of a block takes in the memory of a worker."""
+    model = KernelClassifier("gmm", n_components=COMPONENTS, C=1.0, scale=None)
+    some = table.slice(0, 2000).drop_columns(["id"])
+    counts = Counter(some["y"].to_pylist())
+    return block_training.BlockTraining(TableModel(model), some, counts, target="y").row_bytes
 
 
 def _prepared(X: NDArray[Any]) -> NDArray[np.float32]:

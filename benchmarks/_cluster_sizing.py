@@ -18,6 +18,7 @@ BEGIN, END = "<!-- written by benchmarks/_cluster_sizing.py -->\n", "<!-- end --
 SIZES = {"10^9": 1e9, "10^11": 1e11}
 HOUR, GIB, MILLION = 3600.0, float(1 << 30), 1e6
 BLOCK_GIB = 8.0  # of a worker, for the number of blocks
+MEASURED: dict[str, float] = {}  # what a run has measured so far
 UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
 
 

@@ -11,6 +11,7 @@ Duplicates have data of their own (`_cluster_duplicates`).
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from _cluster_duplicates import rows_of_duplicates
 from _cluster_fit import fitting
+from _cluster_sizing import FILE, MEASURED, MILLION
 from _measure import Row, show
 from _spark import CountedTicket, best_cpu, nothing, session
 
@@ -58,7 +60,10 @@ def run(quick: bool = False) -> list[Row]:
         results += _equal(spark, folder, min(n_rows, 100_000))
         results.append(_loads(spark, folder))
         results += fitting(spark, folder, quick=quick)
-        return results + rows_of_duplicates(spark, folder, quick)
+        results += rows_of_duplicates(spark, folder, quick)
+        if not quick:
+            FILE.write_text(json.dumps(MEASURED, indent=1) + "\n")
+        return results
 
 
 # -- Scoring and encoding
@@ -95,6 +100,9 @@ def _cpu(spark: Any, folder: Path, n_rows: int) -> list[Row]:
         calls[each]()
     cpu = dict(zip(calls, best_cpu(3, *calls.values()), strict=True))
     print({name: round(seconds, 1) for name, seconds in cpu.items()}, flush=True)
+    for name in ("score", "encode"):
+        MEASURED[name] = cpu[name] * MILLION / n_rows
+    MEASURED["code_bytes"] = 8 + codes.map_.n_components
     rows = []
     for name, local, what in (
         ("score", "predict", "scoring, k = 512"),
