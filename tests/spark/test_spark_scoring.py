@@ -90,10 +90,12 @@ def test_nothing_is_computed_before_it_is_asked_for(spark, model):
         .coalesce(1)
         .selectExpr("id", *(f"cast(id as string) as {name}" for name in names))
     )
-    with pytest.raises(ValueError, match="is string where the model has numbers; cast the column"):
+    with pytest.raises(
+        ValueError, match="df, column 'x0': words where the model has numbers; cast the"
+    ):
         score(text, model)
     arrays = text.selectExpr("id", *(f"array(1) as {name}" for name in names))
-    with pytest.raises(ValueError, match="is array<int> where the model has numbers"):
+    with pytest.raises(ValueError, match=r"df, column 'x0': list<.*> where the model has numbers"):
         score(arrays, model)
     values = {name: "double('infinity')" if name != "word" else "'red'" for name in names}
     infinite = spark.range(3).selectExpr(

@@ -101,6 +101,14 @@ def _read(table: Any, encoding: Encoding | None) -> tuple[Any, Any]:
             raise DataError(str(error).replace(FRAME, LABEL, 1)) from None
 
 
+def check_schema(schema: Any, encoding: Encoding, label: str) -> None:
+    """Refuse columns that an encoding cannot take, before there is a batch of them."""
+    try:
+        _known_columns(schema.empty_table(), encoding)
+    except DataError as error:
+        raise DataError(str(error).replace(LABEL, label, 1)) from None
+
+
 def _known_columns(batch: Any, encoding: Encoding) -> Any:
     """The columns that an encoding needs, of the kinds that it has."""
     pa = pyarrow_or_error("An Arrow batch")

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from kernelight.data import columnar
-from kernelight.data.table_source import DATE, NUMBER
 
 
 def pyspark_or_error() -> Any:
@@ -63,22 +62,6 @@ def check_columns(df: Any, names: Iterable[str], name: str = "df") -> None:
             raise ValueError(f"{name} has {found} columns {each!r}: rename or drop all but one.")
 
 
-def check_kinds(df: Any, columns: Iterable[Any]) -> None:
-    """Refuse columns of an encoding that are of another kind in a frame."""
-    t = pyspark_or_error().types
-    numbers = (t.NumericType, t.BooleanType, t.NullType, t.DayTimeIntervalType)
-    dates = (t.DateType, t.TimestampType, t.TimestampNTZType, t.NullType)
-    kinds = {NUMBER: ("numbers", numbers), DATE: ("dates", dates)}
-    for each in columns:
-        known, types = kinds.get(each.kind, ("", ()))
-        found = df.schema[each.name].dataType
-        if types and not isinstance(found, types):
-            raise ValueError(
-                f"df, column {each.name!r} is {found.simpleString()} where the model has {known}; "
-                "cast the column before."
-            )
-
-
 def _tells_cases(df: Any) -> bool:
     return str(df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
 
@@ -99,6 +82,14 @@ def chosen_columns(df: Any, keep: Sequence[str] | None, made: Sequence[str]) -> 
                 "or drop yours, or name the columns to keep."
             )
     return names
+
+
+def arrow_schema(df: Any, names: Iterable[str]) -> Any:
+    """Some columns of a frame as a schema of Arrow."""
+    sql = pyspark_or_error()
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(sql.types.StructType([df.schema[name] for name in names]))
 
 
 def spark_fields(schema: Any) -> list[Any]:

@@ -14,9 +14,9 @@ from kernelight import TableMap, TableModel
 from kernelight.codes import Codes
 from kernelight.data import columnar
 from kernelight.distributed.spark.engine import (
+    arrow_schema,
     check_columns,
     check_frame,
-    check_kinds,
     chosen_columns,
     spark_fields,
     with_fields,
@@ -125,7 +125,7 @@ def _needed(df: Any, encoding: Any, features: str | None) -> list[str]:
         )
     names = [column.name for column in columns]
     check_columns(df, names)
-    check_kinds(df, columns)
+    arrow_batches.check_schema(arrow_schema(df, names), encoding, "df")
     return names
 
 
