@@ -1,7 +1,9 @@
 #!/bin/sh
 # Build wheels that run where there is no compiler, and test each with nothing but itself.
 #
-#     tools/wheels.sh OUT PYTHON...
+#     tools/wheels.sh OUT [PYTHON...]
+#
+# For every Python named, or for each version that is on the path or in pyenv's folder.
 #
 # zig compiles against the glibc of 2012 (manylinux2014) whatever this machine has, and auditwheel
 # checks it. From Python 3.12 on one wheel serves all later versions (abi3): only the oldest of these
@@ -9,6 +11,20 @@
 set -eu
 out=$1
 shift
+if [ $# = 0 ]; then
+    for minor in 10 11 12 13 14; do
+        for each in "python3.$minor" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3."$minor".*/bin/python; do
+            if "$each" -c 'import venv, ensurepip' 2>/dev/null; then
+                set -- "$@" "$each"
+                break
+            fi
+        done
+    done
+fi
+if [ $# = 0 ]; then
+    echo "No Python 3.10 or newer was found: name one." >&2
+    exit 2
+fi
 here=$PWD work=$PWD/build/wheels
 machine=$(uname -m)
 export ZIG_TARGET="$machine-linux-gnu.2.17" ZIG_PYTHON="$work/tools/bin/python"
@@ -28,7 +44,7 @@ for python in "$@"; do
     modern=$("$python" -c 'import sys; print(int(sys.version_info >= (3, 12)))')
     if [ "$modern" = 0 ] || [ -z "$abi3" ]; then
         echo "== Python $version: building"
-        rm -rf "$work/made"
+        rm -rf "$work/made" "$work/repaired"
         "$python" -m venv --clear "$work/build-$version"
         "$work/build-$version/bin/python" -m pip install -q build
         CXX="$here/tools/zig-c++" "$work/build-$version/bin/python" -m build --wheel \
@@ -36,8 +52,12 @@ for python in "$@"; do
             tail -n 40 "$work/build.log" >&2
             exit 1
         }
-        PATH="$work/tools/bin:$PATH" "$work/tools/bin/auditwheel" repair --quiet \
-            --plat "manylinux_2_17_$machine" -w "$work/repaired" "$work"/made/*.whl
+        PATH="$work/tools/bin:$PATH" "$work/tools/bin/auditwheel" repair \
+            --plat "manylinux_2_17_$machine" -w "$work/repaired" "$work"/made/*.whl \
+            >"$work/repair.log" 2>&1 || {
+            cat "$work/repair.log" >&2
+            exit 1
+        }
         wheel=$(ls "$work"/repaired/*.whl)
         size=$(wc -c <"$wheel")
         if [ "$size" -gt "$most" ]; then
