@@ -6,6 +6,7 @@ Rows are 1,000,000 of 50 normal features, in a Parquet file; results are written
 time is that of the JVM and of all Python processes, user and system, the least of three runs that
 take turns. "The command" is `kernelight predict` or `encode` of the same file in a process of its
 own; "nothing" is a ``mapInArrow`` over the same columns that gives back the id.
+Duplicates have data of their own (`_cluster_duplicates`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from _cluster_duplicates import rows_of_duplicates
 from _measure import Row, show
 from _spark import CountedTicket, best_cpu, nothing, session
 
@@ -54,7 +56,7 @@ def run(quick: bool = False) -> list[Row]:
         results = _cpu(spark, folder, n_rows)
         results += _equal(spark, folder, min(n_rows, 100_000))
         results.append(_loads(spark, folder))
-        return results
+        return results + rows_of_duplicates(spark, folder, quick)
 
 
 # -- Scoring and encoding

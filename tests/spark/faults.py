@@ -62,3 +62,16 @@ def _parent(process: int) -> int:
         return int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
     except (FileNotFoundError, ProcessLookupError):
         return -1
+
+
+@dataclass(frozen=True)
+class KillInside:
+    """Some work of a library for ``mapInArrow``, in the middle of which somebody is killed."""
+
+    work: Any
+    once: KillOnce
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        for made in self.work(batches):
+            yield made
+            self.once.kill()

@@ -8,4 +8,4 @@ there (`ticket`), and the engine: `spark`.
 from kernelight.distributed import ticket
 from kernelight.distributed.ticket import Ticket
 
-__all__ = ["Ticket", "ticket"]
+__all__ = ["Ticket", "spark", "ticket"]

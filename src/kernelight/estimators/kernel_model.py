@@ -53,6 +53,7 @@ from kernelight.kernels.plain import from_plain, to_plain
 from kernelight.linear.block_solver import PassWatch
 from kernelight.linear.classifier import plain_class_weight
 from kernelight.linear.design import Targets
+from kernelight.linear.rounds import Blocks, RoundWatch
 from kernelight.linear.stored_rows import StoredRows
 from kernelight.maps.base import FeatureMap
 from kernelight.maps.scaled_map import Features, ScaledMap
@@ -395,6 +396,19 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ExplainedModel, ABC):  
             trial.model_ = self.model_._copy().learn_stored(stored, passes, watch)
             trial.background_ = None  # it is of another model now
             trial.n_rows_ = stored.n_rows
+        return self
+
+    def learn_blocks(
+        self: Self, blocks: Blocks, tol: float, max_rounds: int, watch: RoundWatch
+    ) -> Self:
+        """Learn anew from rows in blocks; scaling, kernel, map and C stay what they are.
+
+        Blocks hold what `encoded_batch` makes of rows. See `linear.rounds`.
+        """
+        with self._trial() as trial:
+            trial.model_ = self.model_._copy().learn_blocks(blocks, tol, max_rounds, watch)
+            trial.background_ = None  # it is of another model now
+            trial.n_rows_ = blocks.n_rows
         return self
 
     def predict_encoded(self, features: Features) -> NDArray[Any]:

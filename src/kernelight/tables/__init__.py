@@ -6,6 +6,9 @@ A `TableModel` is trained on a table and predicts for other tables with the same
 
 from kernelight.tables import (
     arrow_batches,
+    arrow_duplicates,
+    arrow_rows,
+    block_training,
     code_files,
     dedup_forecast,
     dedup_summary,
@@ -18,6 +21,7 @@ from kernelight.tables import (
     sorted_runs,
     spooled_deduplication,
     table_index,
+    witness_rows,
 )
 from kernelight.tables.model import TableModel
 from kernelight.tables.table_map import TableMap
@@ -26,6 +30,9 @@ __all__ = [
     "TableMap",
     "TableModel",
     "arrow_batches",
+    "arrow_duplicates",
+    "arrow_rows",
+    "block_training",
     "code_files",
     "dedup_forecast",
     "dedup_summary",
@@ -38,4 +45,5 @@ __all__ = [
     "sorted_runs",
     "spooled_deduplication",
     "table_index",
+    "witness_rows",
 ]

@@ -39,29 +39,63 @@ def batch_matrix(batch: Any, encoding: Encoding | None, width: int, array: str |
             f"batch must be a RecordBatch or a Table of pyarrow, got a {type(batch).__name__}."
         )
     columns = None if encoding is None else encoding.columns
-    if array is not None:
-        if array not in batch.schema.names:
-            raise _no_column(array, batch.schema.names)
-        X = _lists(batch.column(array), array, width if columns is None else len(columns))
-        if columns is None:
-            return X
-        batch = pa.table({c.name: X[:, at] for at, c in enumerate(columns)})
-    elif columns is None:
+    if array is None and columns is None:
         return _all_columns(batch, width)
+    if columns is None:
+        return _array(batch, array or "", width)
     assert encoding is not None
-    table = _known_columns(batch, encoding)
+    table = _known_columns(_named(batch, encoding, array), encoding)
     if not table.num_rows:
         return np.empty((0, width), dtype=encoding.dtype)
-    return _read(table, encoding)
+    return _read(table, encoding)[0]
 
 
-def _read(table: Any, encoding: Encoding | None) -> Any:
-    """The features of all rows of a table, of which there are some."""
+def batch_rows(batch: Any, encoding: Encoding, array: str | None) -> tuple[Any, NDArray[Any]]:
+    """The features of the rows of a batch, of which there are some, and their targets."""
+    pa = pyarrow_or_error("An Arrow batch")
+    target = encoding.target
+    assert target is not None
+    if target.name not in batch.schema.names:
+        raise _no_column(target.name, batch.schema.names)
+    table = _known_columns(_named(batch, encoding, array), encoding)
+    column = pa.table({target.name: batch.column(target.name)}).column(0)
+    X, y = _read(table.append_column(target.name, column), encoding)
+    if X.shape[0] != batch.num_rows:
+        raise DataError(
+            f"{LABEL}, column {shown(target.name)}: the target of some rows is missing; leave such "
+            "rows out."
+        )
+    return X, y
+
+
+def _named(batch: Any, encoding: Encoding, array: str | None) -> Any:
+    """The same rows with the columns of an encoding; with ``array`` they are made of its lists."""
+    pa = pyarrow_or_error("An Arrow batch")
+    columns = encoding.columns or ()
+    if array is None:
+        return batch
+    X = _array(batch, array, len(columns))
+    return pa.table({c.name: X[:, at] for at, c in enumerate(columns)})
+
+
+def _array(batch: Any, array: str, width: int) -> NDArray[np.float64]:
+    """The matrix of the column of lists of that name."""
+    if array not in batch.schema.names:
+        raise _no_column(array, batch.schema.names)
+    return lists_matrix(batch.column(array), array, width)
+
+
+def _read(table: Any, encoding: Encoding | None) -> tuple[Any, Any]:
+    """The features of all rows of a table, of which there are some, and targets if it has them."""
     with warnings.catch_warnings():  # notes are on files, and would come with every batch
         warnings.simplefilter("ignore", DataWarning)
         try:
-            opened = open_dataset(table, encoding=encoding, target=None)
-            return next(iter(opened.batches(table.num_rows))).X
+            target = None if encoding is None or encoding.target is None else encoding.target.name
+            opened = open_dataset(
+                table, encoding=encoding, target=target if target in table.column_names else None
+            )
+            read = next(iter(opened.batches(table.num_rows)))
+            return read.X, read.y
         except DataError as error:
             raise DataError(str(error).replace(FRAME, LABEL, 1)) from None
 
@@ -94,13 +128,13 @@ def _no_column(name: str, names: list[str]) -> DataError:
     return DataError(f"{LABEL} has no column {shown(name)}{hint}")
 
 
-def _lists(column: Any, name: str, width: int) -> NDArray[np.float64]:
+def lists_matrix(column: Any, name: str, width: int) -> NDArray[np.float64]:
     """The matrix of a column of lists of numbers, each as long as a row has features."""
     pa = pyarrow_or_error("An Arrow batch")
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):
-            parts = [_lists(chunk, name, width) for chunk in column.chunks]
+            parts = [lists_matrix(chunk, name, width) for chunk in column.chunks]
             return np.concatenate(parts) if parts else np.empty((0, width))
     t = pa.types
     is_list = (
@@ -135,7 +169,7 @@ def _all_columns(batch: Any, width: int) -> NDArray[np.float64]:
     pa = pyarrow_or_error("An Arrow batch")
     names = batch.schema.names
     if len(names) == 1 and pa.types.is_nested(batch.schema.types[0]):
-        return _lists(batch.column(0), names[0], width)
+        return lists_matrix(batch.column(0), names[0], width)
     if len(names) != width:
         raise DataError(
             f"{LABEL} has {counted(len(names), 'column')}, and {width:,} were expected: select "
@@ -144,7 +178,7 @@ def _all_columns(batch: Any, width: int) -> NDArray[np.float64]:
     for column in frame_source(batch, label=LABEL).columns or ():
         if column.kind != NUMBER:
             raise DataError(f"{LABEL}, column {shown(column.name)}: not a column of numbers.")
-    return np.asarray(_read(batch, None)) if batch.num_rows else np.empty((0, width))
+    return np.asarray(_read(batch, None)[0]) if batch.num_rows else np.empty((0, width))
 
 
 # -- Predictions

@@ -21,23 +21,43 @@ def bucket_pairs(
 ) -> Iterator[tuple[RowIndices, RowIndices]]:
     """Pairs (i < j) of rows of one key, each row with the first ``cap`` of its bucket.
 
-    ``keys`` ascend, and rows of one key do; at most ``most`` pairs come at a time. In round t every
-    row meets row t of its bucket, if it is behind it.
+    ``keys`` ascend, and rows of one key do; at most ``most`` pairs come at a time.
     """
+    begin = bucket_begins(keys)
+    before = np.arange(len(keys)) - begin
+    for met, place in meetings(begin, np.minimum(before, cap), most):
+        yield rows[met], rows[place]
+
+
+def bucket_begins(keys: NDArray[Any]) -> RowIndices:
+    """For each place the first place of its key; keys ascend."""
     if not len(keys):
-        return
+        return np.zeros(0, np.int64)
     starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
-    sizes = np.diff(np.append(starts, len(keys)))
-    begin = np.repeat(starts, sizes)  # of the bucket of each place
-    places = np.arange(len(keys))
-    places = places[places > begin]
-    for t in range(cap):
-        places = places[places > begin[places] + t]
-        if not len(places):
-            return
-        for at in range(0, len(places), max(1, most)):
-            some = places[at : at + most]
-            yield rows[begin[some] + t], rows[some]
+    return np.repeat(starts, np.diff(np.append(starts, len(keys))))
+
+
+def meetings(
+    begin: RowIndices, count: RowIndices, most: int
+) -> Iterator[tuple[RowIndices, RowIndices]]:
+    """Each place with the first ``count`` places from its ``begin``, at most ``most`` at a time.
+
+    >>> from kernelight.tables.bucket_candidates import meetings
+    >>> [[met.tolist(), place.tolist()] for met, place in meetings(
+    ...     np.array([0, 0, 0, 3, 3]), np.array([0, 1, 2, 0, 1]), 2)]
+    [[[0, 0], [1, 2]], [[1, 3], [2, 4]]]
+    """
+    most, ends = max(1, most), np.cumsum(count)
+    total = int(ends[-1]) if len(ends) else 0
+    first = begin - (ends - count)  # of a place, what its pairs are moved by
+    for at in range(0, total, most):
+        pair = np.arange(at, min(at + most, total))
+        low, last = np.searchsorted(ends, pair[[0, -1]], side="right").tolist()
+        high = last + 1
+        times = np.minimum(ends[low:high], pair[-1] + 1) - np.maximum(
+            ends[low:high] - count[low:high], at
+        )
+        yield pair + np.repeat(first[low:high], times), np.repeat(np.arange(low, high), times)
 
 
 def n_capped(keys: Words, cap: int) -> int:
@@ -95,18 +115,18 @@ class EnoughEqual:
 
     def _equal(self, i: RowIndices, j: RowIndices) -> NDArray[Any]:
         if self._all is not None:
-            return _equal_slots(self._all, i, j)
+            return equal_slots_of(self._all, i, j)
         wanted, inverse = np.unique(np.concatenate([i, j]), return_inverse=True)
         read = _as_slots(self._file.read_parts(wanted, wanted + 1), self._slots)
         inverse = inverse.reshape(-1)
-        return _equal_slots(read, inverse[: len(i)], inverse[len(i) :])
+        return equal_slots_of(read, inverse[: len(i)], inverse[len(i) :])
 
 
 def _as_slots(sketches: NDArray[Any], slots: int) -> NDArray[np.uint8]:
     return sketches.view(np.uint8).reshape(-1, slots)
 
 
-def _equal_slots(sketches: NDArray[np.uint8], i: RowIndices, j: RowIndices) -> NDArray[np.int32]:
+def equal_slots_of(sketches: NDArray[np.uint8], i: RowIndices, j: RowIndices) -> NDArray[np.int32]:
     out = np.empty(len(i), dtype=np.int32)
     _core.equal_slots_of_pairs(sketches, None, sketches, None, i, j, out, *resources())
     return out

@@ -22,18 +22,16 @@ from numpy.typing import NDArray
 from kernelight.base import checks
 from kernelight.data import DataError, Dataset, DataWarning, Encoding
 from kernelight.estimators import DEFAULT_COMPONENTS
-from kernelight.estimators.additive import MOST_ROWS as MOST_BACKGROUND_ROWS
 from kernelight.estimators.average_model import GMM
-from kernelight.estimators.classifier import warn_of_single_rows
 from kernelight.estimators.kernel_choice import AUTO, EXACT, RIDGE
 from kernelight.estimators.progress import Job, Step, watched_by
-from kernelight.estimators.routes import spread
 from kernelight.linear.block_solver import VISITS
 from kernelight.linear.stored_rows import StoredRows
 from kernelight.maps.feature_map import feature_map
 from kernelight.tables.evaluation import ClassCounts, ErrorSums
 from kernelight.tables.memory_limit import SAMPLE_ROWS, Allowance, row_bytes
 from kernelight.tables.sample import HeldOut, Sample
+from kernelight.tables.sample_fitting import fit_to_sample, refuse_all_at_once, with_map
 
 FIRST_ROWS = 1024  # of the batch that says how many bytes a row takes
 READ_ROWS = 8192  # of a batch that is read for the sample
@@ -60,8 +58,7 @@ def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, jo
     at most ``passes``. A random fraction of the rows is held out of all that, and scores the model
     at the end. Rows without a target are in no batch.
     """
-    if model.n_components is None:  # within a limit of memory there is no Gram matrix
-        model.n_components = DEFAULT_COMPONENTS
+    with_map(model)
     allowed = _allowance(model, data, limit, base)
     classes = data.task == "classification"
     sample = Sample(allowed.held, 0, classes=classes)
@@ -83,30 +80,16 @@ def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, jo
         with watched_by(job):
             model.fit_features(*sample.take(n_rows), data.relearning())
         return Fitted(n_rows, None, data.encoding)
-    if model.method in (EXACT, RIDGE):
-        raise ValueError(
-            f"method={model.method!r} learns from all rows at once, and {n_rows:,} rows are more "
-            f"than memory allows: use another method."
-        )
+    refuse_all_at_once(model, n_rows, "more than memory allows")
     batch_rows = allowed.batch(n_rows)
     held.settle(sample.firsts)
     sample.leave_out(held)
     learned = n_rows - held.n_rows
-    warn_of_single_rows([label for label, count in counts.items() if count == 1])
-    # balanced weights follow from the counts of all rows, not of a batch
-    if getattr(model, "class_weight", None) == "balanced":
-        counts.subtract(held.y.tolist())
-        model.class_weight = {
-            label: learned / (len(counts) * count) for label, count in counts.items()
-        }
     start = sample.take(min(SAMPLE_ROWS, allowed.held // 2))
     del sample
     block_rows = allowed.block(learned, held.n_rows)
     learn = _Learning(model, data, batch_rows, held, learned, job)
-    with watched_by(job):
-        model.fit_features(*start, part=True)
-    # a random sample, which explanations are centred on
-    some = start[0][spread(start[0].shape[0], MOST_BACKGROUND_ROWS)]
+    some = fit_to_sample(model, *start, counts, counts - Counter(held.y.tolist()), job)
     if block_rows is not None and not sp.issparse(model.scaled_map_.encode(start[0][:1])):
         del start
         scores = learn.from_stored(block_rows, passes)
@@ -223,13 +206,12 @@ class _Batch(NamedTuple):
     held_out: NDArray[np.bool_]
 
 
-def without_average(model: Any, name: str) -> None:
+def without_average(model: Any, name: str, where: str = "within a limit of memory") -> None:
     """Replace kernel="auto" by its min-max kernel, with a note: a forest needs all rows at once."""
     if isinstance(model.kernel, str) and model.kernel == AUTO:
         model.kernel = GMM
         note = (
-            "kernel='auto' learns from all rows at once; within a limit of memory the model is "
-            "that of kernel='gmm'"
+            f"kernel='auto' learns from all rows at once; {where} the model is that of kernel='gmm'"
         )
         warnings.warn(DataWarning(name, [note]), stacklevel=3)
 

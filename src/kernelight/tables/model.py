@@ -6,7 +6,7 @@ Long because everything that a user does with such a model is a method of it; th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from inspect import isfunction
 from typing import Any
 
@@ -31,6 +31,7 @@ from kernelight.estimators.kernel_model import KernelModel
 from kernelight.estimators.progress import Job, Watch, unwatched, watched_by
 from kernelight.estimators.regressor import KernelRegressor
 from kernelight.estimators.summary import summarize
+from kernelight.linear.rounds import Blocks, RoundWatch
 from kernelight.metrics import ProbabilityScores
 from kernelight.state import State
 from kernelight.tables.arrow_batches import as_arrow, batch_matrix
@@ -47,6 +48,7 @@ from kernelight.tables.predictions import (
     lacks,
     predicted,
 )
+from kernelight.tables.sample_fitting import fit_to_sample, refuse_all_at_once, with_map
 
 _MODELS: dict[str, Any] = {
     "KernelClassifier": KernelClassifier,
@@ -219,6 +221,56 @@ class TableModel(Storable):
                 model.fit_features(*whole, kept[0] if kept else None)
         self.model_, self.encoding_ = model, encoding
         self.trained_on_, self.n_rows_, self.held_out_ = opened.name, rows, held_out
+        return self
+
+    def fit_sample(
+        self, data: Any, counts: Mapping[Any, int], job: Job, **reading_options: Any
+    ) -> Any:
+        """Learn everything but the weights from a fair sample of rows, for `BlockTraining`.
+
+        ``counts`` has the rows of each class among all rows. Returns rows that explanations are
+        centred on.
+        """
+        if isinstance(self.model, CompactClassifier):
+            raise ValueError(
+                "A CompactClassifier learns from all rows at once: fit it to a part of them, on "
+                "one machine."
+            )
+        if isinstance(self.model, KernelModel):
+            self.model.check_parameters()
+            refuse_all_at_once(self.model, sum(counts.values()), "in several places")
+        opened = open_dataset(data, **reading_options)
+        X, y = opened.materialise()
+        task = opened.task
+        assert task is not None
+        _refuse_fractional_classes(opened)
+        known = self.model is not None and not isinstance(self.model, DefaultModel)
+        model = self._unfitted(task, opened.name, X) if known else DefaultModel()(task)
+        refuse_all_at_once(model, sum(counts.values()), "in several places")
+        without_average(model, opened.name, "in blocks")
+        with_map(model)
+        target = opened.encoding.target
+        labels = () if target is None else target.labels or ()
+        learned = {label: counts.get(label, 0) for label in labels}
+        background = fit_to_sample(model, X, y, learned, learned, job)
+        self.model_, self.encoding_ = model, opened.encoding
+        self.trained_on_, self.n_rows_, self.held_out_ = opened.name, int(X.shape[0]), None
+        return background
+
+    def learn_blocks(
+        self,
+        blocks: Blocks,
+        background: Any,
+        tol: float,
+        max_rounds: int,
+        watch: RoundWatch,
+        name: str,
+    ) -> TableModel:
+        """Learn the weights of `fit_sample` anew, from all rows; for `BlockTraining`."""
+        self._check_fitted()
+        self.model_.learn_blocks(blocks, tol, max_rounds, watch)
+        self.model_.learn_background(background)
+        self.trained_on_, self.n_rows_ = name, blocks.n_rows
         return self
 
     def _example(self) -> Any:

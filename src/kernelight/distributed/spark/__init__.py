@@ -9,12 +9,26 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kernelight.distributed.spark import scoring
+from kernelight.distributed.spark.deduplication import SparkDuplicates, duplicates
+from kernelight.distributed.spark.fitting import fit
+from kernelight.distributed.spark.joins import SparkJoin, similarity_join
 from kernelight.distributed.spark.scoring import encode, score
 
 if TYPE_CHECKING:
     from kernelight.distributed.spark.transformer import ScoringTransformer
 
-__all__ = ["ScoringTransformer", "encode", "score"]
+__all__ = [
+    "ScoringTransformer",
+    "SparkDuplicates",
+    "SparkJoin",
+    "duplicates",
+    "encode",
+    "fit",
+    "score",
+    "scoring",
+    "similarity_join",
+]
 
 
 def __getattr__(name: str) -> Any:

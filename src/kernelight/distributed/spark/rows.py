@@ -1,0 +1,269 @@
+"""Rows of a DataFrame that are to be learned from: counted, sampled, encoded.
+
+Each row has a hash, of its id or of all that is in it, which says what sample and what block it is
+in. So the same rows are always in the same places, however Spark has cut them into partitions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from kernelight.base import counted
+from kernelight.data import DataError, DataWarning, columnar
+from kernelight.distributed.spark.blocks import BLOCK, CONTENT, HASH, ID, VALUES, Encoding
+from kernelight.distributed.spark.engine import check_columns, pyspark_or_error
+from kernelight.distributed.ticket import Ticket
+from kernelight.tables import arrow_batches
+from kernelight.tables.block_training import EVERY_CLASS, BlockTraining, in_sample
+
+NAME = "a DataFrame of Spark"
+THERE, DRAW, BOUND = "kernelight_there", "kernelight_draw", "kernelight_bound"
+MAX_LABELS = 100_000
+SALT = 20_011  # so that the rows of the sample are in all blocks
+SPREAD = 6.0  # standard deviations of a number of rows that a hash has chosen
+# what gives another result when Spark computes it again, with other partitions
+_FICKLE = re.compile(
+    r"\b(monotonically_increasing_id|uuid|randn?|random|randstr|uniform|shuffle|spark_partition_id)"
+    r"\("
+)
+
+
+class ClassRows(NamedTuple):
+    """Some rows: how many they are, and a digest of their hashes in any order."""
+
+    n_rows: int
+    digest: int
+
+
+def together(parts: Iterable[ClassRows]) -> ClassRows:
+    """All rows of several parts."""
+    n_rows, digest = 0, 0
+    for each in parts:
+        n_rows, digest = n_rows + each.n_rows, digest ^ each.digest
+    return ClassRows(n_rows, digest)
+
+
+class Facts(NamedTuple):
+    """Of the rows that have a target: how many, and a digest; about how many different targets."""
+
+    n_all: int
+    n_rows: int
+    digest: int
+    n_targets: int
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The columns that are learned from, with a hash of each row that says where it goes."""
+
+    frame: Any
+    target: str
+    id: str | None
+    features: str | None
+    columns: list[str]
+
+    @classmethod
+    def of(
+        cls, df: Any, target: str, id: str | None, ignore: Sequence[str], features: str | None
+    ) -> Rows:
+        """Those of a frame of a user."""
+        F = pyspark_or_error().functions  # what everyone calls it
+        if isinstance(ignore, str):
+            raise TypeError(f"ignore must be a list of names of columns, got {ignore!r}.")
+        named = [name for name in (target, id, features) if name is not None]
+        check_columns(df, [*named, *ignore])
+        ours = [name for name in df.columns if name.startswith("kernelight_")]
+        if ours:
+            raise ValueError(f"df has a column {ours[0]!r}, and such names are ours: rename it.")
+        if len(set(named)) < len(named):
+            raise ValueError("target, id and features must be different columns.")
+        if id is not None and not _is_a(
+            df, id, "ByteType", "ShortType", "IntegerType", "LongType", "StringType", "BinaryType"
+        ):
+            raise ValueError(
+                f"The id {id!r} is {df.schema[id].dataType.simpleString()}, and must be a whole "
+                "number, text or bytes: cast it."
+            )
+        if features is not None:
+            if not _is_a(df, features, "ArrayType"):
+                raise ValueError(
+                    f"The column {features!r} is {df.schema[features].dataType.simpleString()}, "
+                    "and features must be arrays of numbers; vector_to_array of "
+                    "pyspark.ml.functions makes them of vectors."
+                )
+            columns = [features]
+        else:
+            columns = _plain_columns(df, {*named, *ignore})
+            check_columns(df, columns)
+        hashed = [id] if id is not None else [*columns, target]
+        there = df[target].isNotNull()
+        if _is_a(df, target, "FloatType", "DoubleType"):
+            there = there & ~F.isnan(df[target])
+        own = [df[name] for name in [*columns, target]]
+        own += [df[id].alias(ID)] if id is not None else []
+        frame = df.select(
+            *own, F.xxhash64(*(df[name] for name in hashed)).alias(HASH), there.alias(THERE)
+        )
+        return cls(frame, target, id, features, columns)
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column has text."""
+        return _is_a(self.frame, name, "StringType", "VarcharType", "CharType")
+
+    def refuse_fickle(self) -> None:
+        """Refuse columns that are others when they are computed again."""
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text):
+            self.frame.explain(extended=True)
+        plan = text.getvalue().split("== Optimized Logical Plan ==")[-1]
+        found = _FICKLE.search(plan)
+        if found:
+            raise ValueError(
+                f"df is computed with {found[1]}(), which gives other values when partitions "
+                "change or a worker is lost: write df to Parquet and fit what is read from there, "
+                "or use another column as id."
+            )
+
+    def facts(self) -> Facts:
+        """What must be known of all rows."""
+        F = pyspark_or_error().functions
+        col = F.col
+        found = [
+            F.count("*").alias("n_all"),
+            F.count_if(col(THERE)).alias("n_rows"),
+            F.bit_xor(F.when(col(THERE), col(HASH))).alias("digest"),
+            F.approx_count_distinct(F.when(col(THERE), col(self.target))).alias("n_targets"),
+        ]
+        if self.id is not None:
+            found.append(F.count_if(col(ID).isNull()).alias("n_null"))
+        (row,) = self.frame.agg(*found).collect()
+        if not row.n_rows:
+            raise DataError(
+                f"{NAME} has no rows."
+                if not row.n_all
+                else f"{NAME}: the target {self.target!r} is missing in every row."
+            )
+        if self.id is not None and row.n_null:
+            raise ValueError(
+                f"{counted(row.n_null, 'row')} of df have no id in {self.id!r}: give them one, or "
+                "leave them out."
+            )
+        return Facts(row.n_all, row.n_rows, row.digest, row.n_targets)
+
+    @property
+    def learned(self) -> Any:
+        """The rows that have a target."""
+        return self.frame.where(pyspark_or_error().functions.col(THERE)).drop(THERE)
+
+    def without(self, labels: list[Any]) -> Rows:
+        """The rows of other classes."""
+        if not labels:
+            return self
+        F = pyspark_or_error().functions
+        return replace(self, frame=self.frame.where(~F.col(self.target).isin(labels)))
+
+    def class_counts(self) -> dict[Any, ClassRows]:
+        """The rows of each value of the target."""
+        F = pyspark_or_error().functions
+        found = self.learned.groupBy(self.target).agg(
+            F.count("*").alias("n"), F.bit_xor(HASH).alias("digest")
+        )
+        table = found.limit(MAX_LABELS + 1).toArrow()
+        if table.num_rows > MAX_LABELS:
+            raise DataError(
+                f"{NAME}: the target {self.target!r} has more than {MAX_LABELS:,} different "
+                "values, which are too many classes."
+            )
+        columns = (table.column(name).to_pylist() for name in (self.target, "n", "digest"))
+        return {label: ClassRows(n, digest) for label, n, digest in zip(*columns, strict=True)}
+
+    def drawn(self, size: int, n_rows: int, counts: Mapping[Any, ClassRows]) -> Any:
+        """A fair sample of ``size`` rows as an Arrow table, and the first rows of each class.
+
+        Each row has a number, which is a hash; the rows with the least numbers are in the sample,
+        in the order of these numbers.
+        """
+        pa = columnar.pyarrow_or_error("Spark")
+        sql = pyspark_or_error()
+        F = sql.functions
+        rows = self.learned.withColumn(DRAW, F.xxhash64(F.lit(SALT), F.col(HASH)))
+        bound = F.lit(_bound(size, n_rows))
+        if counts:
+            # of rare classes more rows are drawn
+            bounds = [(label, _bound(EVERY_CLASS, each.n_rows)) for label, each in counts.items()]
+            types = sql.types
+            schema = types.StructType(
+                [self.frame.schema[self.target], types.StructField(BOUND, types.LongType())]
+            )
+            known = self.frame.sparkSession.createDataFrame(bounds, schema)
+            rows = rows.join(F.broadcast(known), self.target)
+            bound = F.greatest(bound, F.col(BOUND))
+        table = rows.where(F.col(DRAW) <= bound).drop(BOUND).toArrow()
+        order = [(DRAW, "ascending"), *([(ID, "ascending")] if self.id is not None else [])]
+        table = table.sort_by(order).combine_chunks()
+        labels = table.column(self.target) if counts else None
+        kept = pa.array(in_sample(len(table), size, labels))
+        table = table.filter(kept).select([*self.columns, self.target])
+        return table if self.features is None else self._spread_out(table)
+
+    def _spread_out(self, table: Any) -> Any:
+        """The numbers of arrays as columns."""
+        pa = columnar.pyarrow_or_error("Spark")
+        assert self.features is not None
+        lists = table.column(self.features)
+        width = len(lists[0].as_py() or [])
+        X = arrow_batches.lists_matrix(lists, self.features, width)
+        made = {f"{self.features}_{at}": X[:, at] for at in range(width)}
+        return pa.table({**made, self.target: table.column(self.target)})
+
+    def encoded(self, ticket: Ticket, training: BlockTraining, n_blocks: int) -> Any:
+        """The rows as the solver takes them, with their blocks."""
+        types, F = pyspark_or_error().types, pyspark_or_error().functions
+        known = training.model.encoding_.columns or ()
+        needed = [self.features] if self.features else [column.name for column in known]
+        keep = [BLOCK, HASH, *([ID] if self.id is not None else [])]
+        rows = self.learned.withColumn(BLOCK, F.pmod(F.col(HASH), F.lit(n_blocks)).cast("int"))
+        content = types.IntegerType() if training.classes else types.DoubleType()
+        made = [types.StructField(VALUES, types.BinaryType()), types.StructField(CONTENT, content)]
+        schema = types.StructType([*(rows.schema[name] for name in keep), *made])
+        work = Encoding(ticket, self.features, keep)
+        return rows.select(*keep, *needed, self.target).mapInArrow(work, schema)
+
+
+def _is_a(df: Any, name: str, *types: str) -> bool:
+    return type(df.schema[name].dataType).__name__ in types
+
+
+def _plain_columns(df: Any, apart: set[str]) -> list[str]:
+    """The columns of numbers, words and dates; a note names the others."""
+    t = pyspark_or_error().types
+    dates = (t.DateType, t.TimestampType, t.TimestampNTZType)
+    kinds = (t.NumericType, t.StringType, t.BooleanType, *dates)
+    columns: list[str] = []
+    others: list[str] = []
+    for field in df.schema.fields:
+        if field.name not in apart:
+            (columns if isinstance(field.dataType, kinds) else others).append(field.name)
+    notes = [
+        f"column {name!r}: {df.schema[name].dataType.simpleString()} is neither a number nor words "
+        "nor a date; left out"
+        for name in others
+    ]
+    if notes:
+        warnings.warn(DataWarning(NAME, notes), stacklevel=5)
+    if not columns:
+        raise DataError(f"{NAME} has no column to learn from beside the target.")
+    return columns
+
+
+def _bound(size: int, n_rows: int) -> int:
+    """The hash that at least ``size`` of ``n_rows`` rows do not exceed, almost certainly."""
+    wanted = size + math.ceil(SPREAD * math.sqrt(size) + SPREAD)
+    return min(wanted * 2**64 // n_rows, 2**64 - 1) - 2**63

@@ -1,0 +1,295 @@
+"""`fit` on Spark: the same rows give the same model to the bit, whatever happens."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from faults import KillOnce
+from sklearn.exceptions import ConvergenceWarning
+
+from kernelight import KernelClassifier, KernelRegressor, TableModel, load
+from kernelight.data import DataError, DataWarning
+from kernelight.distributed.spark import fit, score
+
+N = 900
+OPTIONS = {"id": "id", "blocks": 3, "max_rounds": 3, "sample": 300, "tol": 1e-6}
+
+
+def table(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    word = rng.choice(["red", "green", "blue"], n)
+    near = X[:, 0] * X[:, 1] + 0.3 * (word == "red")
+    return pa.table(
+        {
+            "id": rng.permutation(n) * 7,
+            **{f"x{at}": pa.array(X[:, at], from_pandas=True) for at in range(4)},
+            "word": pa.array([None if at % 31 == 0 else each for at, each in enumerate(word)]),
+            "two": np.where(near > 0, "yes", "no"),
+            "three": np.digitize(near, [-0.4, 0.5]),
+            "amount": near + rng.normal(scale=0.1, size=n),
+        }
+    )
+
+
+def classifier(**more):
+    return KernelClassifier("gmm", n_components=48, C=1.0, scale="standard", **more)
+
+
+def fitted(df, target="two", **options):
+    """A fit of few rounds, and no word about that."""
+    others = [name for name in ("two", "three", "amount") if name != target]
+    given = {"ignore": others, "model": classifier(), **OPTIONS, **options}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return fit(df, target, **given)
+
+
+def bits(model):
+    linear = model.model_.model_
+    return linear.weights_.tobytes() + linear.intercept_.tobytes() + linear.dual_gap_.tobytes()
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("rows") / "rows.parquet")
+    pq.write_table(table(), path, row_group_size=200)
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(spark, rows, tmp_path_factory):
+    """The model of the rows as they are in the file, and its file."""
+    spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    made = fitted(spark.read.parquet(rows))
+    path = str(tmp_path_factory.mktemp("model") / "model.klt")
+    made.save(path)
+    return bits(made), path
+
+
+# -- The same to the bit
+
+
+@pytest.mark.parametrize(("partitions", "order"), [(1, "x1"), (5, "id"), (16, "word")])
+def test_partitions_and_orders(spark, rows, expected, partitions, order):
+    df = spark.read.parquet(rows).orderBy(order).repartition(partitions)
+    assert bits(fitted(df)) == expected[0]
+
+
+def test_batches_and_empty_partitions(spark, rows, expected, tmp_path):
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
+    df = spark.read.parquet(rows).repartition(40, "word")  # most of them have no rows
+    assert bits(fitted(df, work=str(tmp_path / "work"))) == expected[0]
+    spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    assert not os.listdir(tmp_path / "work")
+
+
+def test_a_killed_worker(spark, rows, expected, tmp_path):
+    marker = tmp_path / "killed"
+    df = spark.read.parquet(rows).repartition(4)
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "40")
+    df = df.mapInArrow(KillOnce(str(marker)), df.schema)
+    assert bits(fitted(df)) == expected[0]
+    spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    assert marker.exists()
+
+
+SCRIPT = """
+    import sys
+    sys.path.insert(0, {tests!r})
+    import os
+    import test_spark_fitting as tests
+    from faults import EXECUTOR, WORKERS, KillOnce
+    from kernelight.distributed.spark import blocks
+    df = spark.read.parquet({rows!r}).repartition(4)
+    {more}
+    made = tests.fitted(df)
+    made.save(folder + "/model.klt")
+"""
+KILL = """
+    solve = blocks.Round.__call__
+    def killing(self, key, pieces, duals):
+        if self.task.number == {number} and key[0].as_py() == 1:
+            KillOnce(folder + "/killed", {whom}).kill()
+        return solve(self, key, pieces, duals)
+    blocks.Round.__call__ = killing
+    import cloudpickle
+"""
+
+
+def run(elsewhere, master, rows, more=""):
+    tests = os.path.dirname(os.path.abspath(__file__))
+    elsewhere(master, SCRIPT.format(tests=tests, rows=rows, more=more))
+
+
+def test_a_killed_executor(elsewhere, rows, expected, tmp_path):
+    more = """
+    df = df.mapInArrow(KillOnce(folder + "/killed", EXECUTOR), df.schema)
+    """
+    run(elsewhere, "local-cluster[2,1,1024]", rows, more.strip())
+    assert (tmp_path / "killed").exists()
+    assert bits(load(tmp_path / "model.klt")) == expected[0]
+
+
+def test_spark_connect(elsewhere, rows, expected, tmp_path):
+    run(elsewhere, "connect", rows)
+    assert bits(load(tmp_path / "model.klt")) == expected[0]
+
+
+# -- What is learned
+
+
+def test_near_the_fit_of_one_machine(spark, rows, tmp_path):
+    options = {"sample": N, "max_rounds": 60, "tol": 2e-3}
+    made = fitted(spark.read.parquet(rows), **options)
+    local = TableModel(classifier()).fit(rows, target="two", ignore=["id", "three", "amount"])
+    here, there = local.model_.model_, made.model_.model_
+    assert here.provenance_ == there.provenance_
+    assert abs(there.objective_[0] / here.objective_[0] - 1) < 2e-3
+    assert (there.dual_gap_ <= 2e-3 * there.objective_).all()
+    new = table(500, seed=1)
+    assert np.mean(made.predict(new) == local.predict(new)) > 0.98
+    assert made.n_rows_ == N
+    assert made.trained_on_ == "a DataFrame of Spark"
+    # it is a model like any other
+    made.save(tmp_path / "model.klt")
+    again = load(tmp_path / "model.klt")
+    assert (again.predict(new) == made.predict(new)).all()
+    assert np.allclose(again.explain(new).values, made.explain(new).values)
+    df = spark.createDataFrame(new.to_pandas())
+    said = score(df, made, keep=["id"]).toArrow().sort_by("id")["prediction"].to_pylist()
+    assert said == made.predict(new.sort_by("id")).tolist()
+
+
+def test_several_classes_of_which_one_is_rare(spark):
+    data = table()
+    labels = data["three"].to_pylist()
+    labels[5] = labels[77] = labels[800] = 9  # which a sample by itself would hardly have
+    data = data.set_column(data.column_names.index("three"), "three", pa.array(labels))
+    df = spark.createDataFrame(data.to_pandas())
+    made = fitted(df, "three", model=classifier(class_weight="balanced"), max_rounds=8)
+    assert made.classes_.tolist() == [0, 1, 2, 9]
+    assert made.model_.model_.weights_.shape[1] == 4
+    counts = np.unique(labels, return_counts=True)[1]
+    weights = made.model_.class_weight
+    assert np.allclose([weights[each] for each in (0, 1, 2, 9)], N / (4 * counts))
+    assert np.mean(made.predict(data) == labels) > 0.75
+    assert (made.predict(data)[[5, 77, 800]] == 9).any()
+
+
+def test_quantities(spark, rows):
+    df = spark.read.parquet(rows)
+    model = KernelRegressor("gmm", n_components=256, C=1.0, scale="standard")
+    made = fitted(df, "amount", model=model, max_rounds=8)
+    again = fitted(df.repartition(7), "amount", model=model, max_rounds=8)
+    assert bits(made) == bits(again)
+    assert made.task == "regression"
+    assert made.score(table()) > 0.8
+
+
+def test_dense_features(spark, rows):
+    model = KernelClassifier("gaussian", n_components=256, gamma=0.3, C=1.0, scale="standard")
+    made = fitted(spark.read.parquet(rows), model=model, max_rounds=8)
+    assert made.model_.model_.bits_ is None
+    assert made.score(table(400, seed=2)) > 0.75
+
+
+def test_an_array_column_without_ids(spark):
+    data = table()
+    X = np.stack([data[f"x{at}"].to_numpy() for at in range(4)], axis=1)
+    frame = pa.table({"x": list(X), "y": data["two"], "other": data["word"]})
+    df = spark.createDataFrame(frame.to_pandas())
+    made = [
+        fitted(each, "y", id=None, features="x", ignore=[])
+        for each in (df, df.unionAll(df.limit(0)).repartition(6))
+    ]
+    assert bits(made[0]) == bits(made[1])
+    names = [column.name for column in made[0].encoding_.columns]
+    assert names == ["x_0", "x_1", "x_2", "x_3"]
+    said = score(df, made[0], features="x", keep=[]).toArrow()["prediction"].to_pylist()
+    assert said == made[0].predict(pa.table({f"x_{at}": X[:, at] for at in range(4)})).tolist()
+
+
+def test_rows_without_a_target_are_left_out(spark):
+    data = table(300)
+    words = data["two"].to_pylist()
+    words[3], words[4], words[200] = None, "", "NA"
+    data = data.set_column(data.column_names.index("two"), "two", pa.array(words))
+    with pytest.warns(DataWarning, match="3 rows have no target and are left out"):
+        made = fitted(spark.createDataFrame(data.to_pandas()), sample=100)
+    assert made.n_rows_ == 297
+    assert made.classes_.tolist() == ["no", "yes"]
+
+
+def test_the_default_model(spark, rows):
+    df = spark.read.parquet(rows)
+    with pytest.warns(DataWarning, match="in blocks the model is that of kernel='gmm'"):
+        made = fitted(df, model=None, max_rounds=1)
+    assert made.model_.map_.n_components == 1024
+    unchanged = TableModel(classifier())
+    assert fitted(df, model=unchanged, max_rounds=1).n_rows_ == N
+    assert not hasattr(unchanged, "model_")
+
+
+def test_progress_and_too_few_rounds(spark, rows):
+    events = []
+    df = spark.read.parquet(rows)
+    options = {**OPTIONS, "ignore": ["three", "amount"], "model": classifier()}
+    with pytest.warns(ConvergenceWarning, match="did not converge in 3 rounds"):
+        fit(df, "two", watch=events.append, **options)
+    rounds = [event.done for event in events if event.unit == "rounds"]
+    assert rounds == [1, 2, 3, 3]
+
+
+# -- Refusals
+
+
+def refused(sentence, df, error=ValueError, **options):
+    with pytest.raises(error, match=sentence):
+        fitted(df, **options)
+
+
+def test_ids_are_refused(spark, rows):
+    from pyspark.sql import functions
+
+    df = spark.read.parquet(rows)
+    refused(
+        "has the id 14 in two rows",
+        df.withColumn("id", functions.when(df.id == 7, 14).otherwise(df.id)),
+    )
+    refused("1 row of df have no id", df.withColumn("id", functions.when(df.id != 7, df.id)))
+    refused("is double, and must be a whole", df.withColumn("id", df.id * 0.5))
+    for made in (
+        functions.monotonically_increasing_id(),
+        functions.expr("uuid()"),
+        (functions.rand() * 1e15).cast("long"),
+    ):
+        refused("gives other values when", df.withColumn("id", made))
+    hidden = functions.udf(lambda each: int.from_bytes(os.urandom(7), "big"), "long")
+    refused("its rows are not the same each time", df.withColumn("id", hidden("id")))
+
+
+def test_wrong_arguments(spark, rows):
+    df = spark.read.parquet(rows)
+    refused("df must be a DataFrame of Spark, got a Table", table(), TypeError)
+    refused("df has no column 'none'", df, target="none")
+    refused("no column 'that'", df, ignore=["that"])
+    refused("ignore must be a list", df, TypeError, ignore="id")
+    refused("must be different columns", df, id="two")
+    refused("features must be arrays", df, features="x1")
+    refused("blocks must be", df, blocks=0)
+    refused("method='exact' learns from all rows at once", df, model=classifier(method="exact"))
+    refused("blocks=.* is enough", df, block_memory="20K")
+    refused("such names are ours", df.withColumn("kernelight_id", df.id))
+    refused(
+        "missing in every row",
+        df.selectExpr("id", "x1", "cast(null as string) as two"),
+        DataError,
+        ignore=[],
+    )
+    refused("has no rows", df.limit(0), DataError)
