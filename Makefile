@@ -16,7 +16,7 @@ BUILD_REQUIRES = $(shell sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml
 # An environment whose Python has gone (upgraded, moved) is made again.
 GONE := $(if $(wildcard $(BIN)/python),,gone)
 
-.PHONY: help setup demo test test-all release-check wheel-check portable bench papers papers-quick lint stub sanitize dist clean gone force
+.PHONY: help setup demo test test-all release-check wheel-check portable bench papers papers-quick lint stub sanitize dist wheels clean gone force
 .DELETE_ON_ERROR:
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo "make stub      write that stub again"
 	@echo "make sanitize  border and unit tests with AddressSanitizer and UBSan"
 	@echo "make dist      source distribution and wheel in dist/"
+	@echo "make wheels    wheels for Linux that need no compiler, each tested alone, in dist/ (some minutes a version)"
 	@echo "make clean     remove everything that was made"
 
 # -- Set-up --------------------------------------------------------------------------------------------------
@@ -154,6 +155,9 @@ stub: $(VENV)/.lint
 
 sanitize: $(VENV)/.test
 	@sh tools/sanitize.sh $(BIN)/python '$(CXX_GIVEN)'
+
+wheels:
+	@sh tools/wheels.sh dist
 
 dist: $(VENV)/.tools
 	@$(PIP) build

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "parse_number.h"
+#include "simd/processor.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -32,9 +33,7 @@ namespace kernelight {
 
 inline bool has_bits() {
 #if defined(__x86_64__) && defined(__GNUC__)
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-           __builtin_cpu_supports("popcnt");
+    return processor().bits;
 #else
     return false;
 #endif

@@ -34,8 +34,7 @@ namespace kernelight {
 inline const TernaryLoops& ternary_loops([[maybe_unused]] int simd) {
 #if defined(KERNELIGHT_X86)
     const Level level = usable_level(simd);
-    if (level == Level::avx512 && __builtin_cpu_supports("avx512vpopcntdq"))
-        return avx512_popcnt::ternary_loops;
+    if (level == Level::avx512 && processor().count_words) return avx512_popcnt::ternary_loops;
     if (level != Level::baseline) return avx2::ternary_loops;
 #endif
     return baseline::ternary_loops;

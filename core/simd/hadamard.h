@@ -16,6 +16,8 @@
 #include <immintrin.h>
 #endif
 
+#include "simd/compilers.h"
+
 namespace kernelight {
 namespace KERNELIGHT_SIMD {
 namespace {
@@ -52,9 +54,8 @@ inline void store_lanes(Number* p, Lanes<Number> v) {
 template <int h, class Number>
 inline Lanes<Number> step_inside(Lanes<Number> v) {
     constexpr int lanes = kLanesOf<Number>;
-    Lanes<std::conditional_t<sizeof(Number) == 2, int16_t, int32_t>> partner;
-    for (int lane = 0; lane < lanes; ++lane) partner[lane] = lane ^ h;
-    const Lanes<Number> other = __builtin_shuffle(v, partner);
+    using Index = std::conditional_t<sizeof(Number) == 2, int16_t, int32_t>;
+    const Lanes<Number> other = exchanged<h, Index, lanes>(v);
     if constexpr (std::is_same_v<Number, float>) {
 #if defined(__AVX512F__)
         // Fused, but with the same bits: a product by 1 or -1 is exact.

@@ -16,7 +16,7 @@ namespace {
 
 template <class Value>
 void angles(const Value* x, int64_t count, double factor, uint16_t* to) {
-#pragma GCC ivdep
+    KERNELIGHT_INDEPENDENT
     for (int64_t at = 0; at < count; ++at)
         to[at] = kl_integer_angle(static_cast<double>(x[at]), factor);
 }

@@ -12,21 +12,18 @@
 //   the function's head comment says that its result is only equal up to rounding.
 #pragma once
 
+#include "simd/processor.h"
+
 namespace kernelight {
 
 enum class Level : int { baseline = 0, avx2 = 1, avx512 = 2 };
 
 inline Level best_level() {
 #if defined(KERNELIGHT_X86)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        return Level::avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
-        __builtin_cpu_supports("fma"))
-        return Level::avx2;
-#endif
+    return processor().avx512 ? Level::avx512 : processor().avx2 ? Level::avx2 : Level::baseline;
+#else
     return Level::baseline;
+#endif
 }
 
 // What the caller asked for, but never more than the machine can do.

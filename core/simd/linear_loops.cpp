@@ -5,6 +5,7 @@
 // Equal up to rounding between instruction sets: dot products of one output are split over vectors.
 #include "simd/linear_loops.h"
 
+#include "simd/compilers.h"
 #include "simd/losses.h"
 #include "simd/rank_dots.h"
 
@@ -104,7 +105,7 @@ void code_add(const uint16_t* entries, int64_t stride, const int32_t* which, int
 
 template <class Slot>
 void code_entries(const Slot* codes, const uint16_t* first, int64_t count, uint16_t* entries) {
-#pragma GCC ivdep
+    KERNELIGHT_INDEPENDENT
     for (int64_t slot = 0; slot < count; ++slot)
         entries[slot] = static_cast<uint16_t>(first[slot] + codes[slot]);
 }

@@ -245,7 +245,7 @@ struct Logistic {
                 const Real g = t[output] + y[output] * m[output] +
                                q * (c[output] * s[output] - y[output] * b[output]);
                 const Real newton = -g / (1 + q * c[output] * s[output] * (1 - s[output]));
-                move[output] = (size(g) <= near[output]) | (leave[output] > 0) ? Real(0) : newton;
+                move[output] = ((size(g) <= near[output]) | (leave[output] > 0)) ? Real(0) : newton;
             }
             if (!any_nonzero<Real, outputs>(move)) break;
             for (int output = 0; output < outputs; ++output) t[output] += move[output];

@@ -52,7 +52,7 @@ void squares(const Value* x, int64_t count, double factor, double* lanes) {
 
 template <class Value>
 void enter(const Value* x, int64_t count, double first, double second, float* to) {
-#pragma GCC ivdep
+    KERNELIGHT_INDEPENDENT
     for (int64_t at = 0; at < count; ++at)
         to[at] = static_cast<float>(static_cast<double>(x[at]) * first * second);
 }
@@ -79,7 +79,7 @@ void gather(const float* x, const int32_t* places, int64_t count, float* out) {
 // --- Readouts ------------------------------------------------------------------------------------
 
 void read_pairs(const float* y, const float* scale, int64_t count, float amplitude, float* out) {
-#pragma GCC ivdep
+    KERNELIGHT_INDEPENDENT
     for (int64_t at = 0; at < count; ++at) {
         const kl_circle_float circle = kl_circle_of(y[at] * scale[at]);
         out[2 * at] = amplitude * circle.cosine;
@@ -89,26 +89,26 @@ void read_pairs(const float* y, const float* scale, int64_t count, float amplitu
 
 void read_cosines(const float* y, const float* scale, const float* shift, int64_t count,
                   float amplitude, float* out) {
-#pragma GCC ivdep
+    KERNELIGHT_INDEPENDENT
     for (int64_t at = 0; at < count; ++at)
         out[at] = amplitude * kl_circle_of(y[at] * scale[at] + shift[at]).cosine;
 }
 
 void read_signs(const float* y, int64_t count, uint8_t* out) {
-#pragma GCC ivdep
+    KERNELIGHT_INDEPENDENT
     for (int64_t at = 0; at < count; ++at) out[at] = static_cast<uint8_t>(kl_sign_bit(y[at]));
 }
 
 void read_signs_tied(const float* y, float slack, const float* tie, float turn, int64_t count,
                      uint8_t* out) {
-#pragma GCC ivdep
+    KERNELIGHT_INDEPENDENT
     for (int64_t at = 0; at < count; ++at)
         out[at] = static_cast<uint8_t>(kl_sign_bit_tied(y[at], slack, tie[at], turn));
 }
 
 void read_cosine_bits(const float* y, const float* scale, const float* shift,
                       const float* threshold, int64_t count, uint8_t* out) {
-#pragma GCC ivdep
+    KERNELIGHT_INDEPENDENT
     for (int64_t at = 0; at < count; ++at)
         out[at] = static_cast<uint8_t>(kl_cosine_bit(y[at] * scale[at], shift[at], threshold[at]));
 }

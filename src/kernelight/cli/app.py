@@ -623,11 +623,16 @@ def kernels(as_json: opt.Json = False) -> None:
 @app.command(cls=GroupedHelp, epilog="Example: kernelight info model.klt")
 def info(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A model, map or codes, written by kernelight.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="A model, map or codes, written by kernelight; without it: versions, threads, "
+            "and which optional parts are installed.",
+        ),
+    ] = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Say what a model, a map or a file of codes holds."""
+    """Say what a model, a map or a file of codes holds, or what is installed."""
     _run("info", file, as_json=as_json)
 
 

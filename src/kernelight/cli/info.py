@@ -1,23 +1,42 @@
-"""``kernelight info``: what a file that kernelight wrote holds.
+"""``kernelight info``: what a file that kernelight wrote holds; without one, what is installed.
 
-Only the state is read and printed; no object is made from it.
+Only the state of a file is read and printed; no object is made from it.
 """
 
 from __future__ import annotations
 
 import os
+import platform
+import re
+import shutil
+from importlib import metadata
 from typing import Any
 
 from numpy.typing import NDArray
 
+import kernelight
 from kernelight import State
 from kernelight.base import bytes_text, counted
+from kernelight.base.checks import SIMD_LEVELS, resources
 from kernelight.cli import show
+from kernelight.state import ALGORITHM_VERSION
 from kernelight.tables.code_files import describe_encoded, source_of
 
+# Extras of the package that add something at run time, and what.
+_EXTRAS = {
+    "io": "Parquet and Arrow",
+    "plots": "pictures",
+    "search": "graphs of neighbours",
+    "onnx": "ONNX graphs",
+    "spark": "Spark",
+}
 
-def run(file: str, *, as_json: bool) -> None:
-    """Print what is in the file, and how many bytes each part takes."""
+
+def run(file: str | None, *, as_json: bool) -> None:
+    """Print what is in the file, and how many bytes each part takes; without one, versions."""
+    if file is None:
+        _print_installation(as_json)
+        return
     source = source_of(file)
     size, encoded = os.path.getsize(source.path), describe_encoded(source)
     if encoded is not None:
@@ -49,6 +68,57 @@ def run(file: str, *, as_json: bool) -> None:
         show.say()
         rows = [(name, *_row(array)) for name, array in state.arrays.items()]
         show.table(("array", "type", "shape", "bytes"), rows, right=(3,))
+
+
+def _print_installation(as_json: bool) -> None:
+    """Print versions, what calls use of this machine, and which optional parts are there."""
+    used = resources()
+    versions = {
+        "kernelight": kernelight.__version__,
+        "algorithm version": ALGORITHM_VERSION,
+        "Python": platform.python_version(),
+        **{name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")},
+    }
+    machine = {
+        "system": f"{platform.system()} {platform.machine()}",
+        "instruction set": SIMD_LEVELS[used.simd],
+        "threads": used.threads,
+    }
+    parts = {extra: _packages(extra) for extra in _EXTRAS}
+    if as_json:
+        show.as_json({"versions": versions, "machine": machine, "optional": parts})
+        return
+    show.pairs({**versions, **machine})
+    show.say()
+    show.table(
+        ("optional part", "for", "packages"),
+        [(extra, _EXTRAS[extra], _said(extra, found)) for extra, found in parts.items()],
+    )
+
+
+def _packages(extra: str) -> dict[str, str | None]:
+    """The packages of an extra and their versions, None for one that is missing."""
+    found: dict[str, str | None] = {}
+    for line in metadata.requires("kernelight") or ():
+        name = re.match(r"[\w.-]+", line)
+        if name is not None and re.search(rf"""extra == ['"]{extra}['"]""", line):
+            try:
+                found[name[0]] = metadata.version(name[0])
+            except metadata.PackageNotFoundError:
+                found[name[0]] = None
+    if extra == "spark":
+        found["java"] = shutil.which("java")
+    return found
+
+
+def _said(extra: str, found: dict[str, str | None]) -> str:
+    missing = [name for name, version in found.items() if version is None]
+    if not missing:
+        return ", ".join(f"{name} {version}" for name, version in found.items())
+    packages = [name for name in missing if name != "java"]
+    advice = [f"pip install 'kernelight[{extra}]'"] if packages else []
+    advice += ["a Java runtime of version 17 or later"] if "java" in missing else []
+    return f"missing: {', '.join(missing)} ({', and '.join(advice)})"
 
 
 def _print_encoded(file: str, size: int, about: dict[str, Any], as_json: bool) -> None:
