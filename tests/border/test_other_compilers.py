@@ -26,8 +26,10 @@ def complaints(source: Path, level: str) -> str:
     if shutil.which("clang++") is None:
         pytest.skip("clang++ is not installed: Debian's package is clang.")
     done = subprocess.run(
-        ["clang++", "-std=gnu++17", "-fsyntax-only", "-Wall", "-Wextra", "-ffp-contract=off"]
-        + [f"-I{ROOT / 'core'}", f"-DKERNELIGHT_SIMD={level}", *LEVELS[level], str(source)],
+        [
+            *("clang++", "-std=gnu++17", "-fsyntax-only", "-Wall", "-Wextra", "-ffp-contract=off"),
+            *(f"-I{ROOT / 'core'}", f"-DKERNELIGHT_SIMD={level}", *LEVELS[level], str(source)),
+        ],
         capture_output=True,
         text=True,
         check=False,
