@@ -238,6 +238,9 @@ def test_ids_that_are_none(spark, rows):
         duplicates(df, "name")
     with pytest.raises(ValueError, match="are made by monotonically_increasing_id"):
         duplicates(df.selectExpr("*", "monotonically_increasing_id() as row"), "row")
+    made = df.selectExpr("*", "monotonically_increasing_id() as row").repartition(3)
+    with pytest.raises(ValueError, match="are made by monotonically_increasing_id"):
+        duplicates(made.selectExpr("row + 1 as id", "x0"), "id")
     with pytest.raises(ValueError, match="has other ids whenever it is read"):
         duplicates(df.mapInArrow(with_other_ids, df.schema), "id")
     with pytest.raises(ValueError, match="1 row of 400 have no id in column 'id'"):
@@ -260,6 +263,16 @@ def test_wrong_arguments(spark, rows):
         duplicates(df, "id", columns=["x0", "z"])
     with pytest.raises(TypeError, match="columns must be a list of names"):
         duplicates(df, "id", columns="x0")
+    with pytest.raises(ValueError, match="columns 'x0' and 'X0', which are the same name"):
+        duplicates(df.selectExpr("id", "x0", "x1 as X0"), "id")
+    with pytest.raises(ValueError, match="has a column 'kernelight: id', and such names are ours"):
+        duplicates(df.withColumnRenamed("x0", "kernelight: id"), "id")
+    with pytest.raises(ValueError, match="work='/proc/none' is no folder that Spark can write to"):
+        duplicates(df, "id", work="/proc/none")
+    with pytest.raises(ValueError, match="df, column 'x0': infinity is no value"):
+        duplicates(df.selectExpr("id", "double('infinity') as x0"), "id")
+    with pytest.raises(ValueError, match=r"texts=\['x0'\] compares .* ignore=\['x0'\] leaves"):
+        duplicates(df.selectExpr("id", "x1", "cast(null as double) as x0"), "id")
     with pytest.raises(ValueError, match="no columns to compare besides the ids"):
         duplicates(df, "id", columns=["id"])
     with pytest.raises(ValueError, match="scale must be 'records' or 'none' here"):

@@ -237,7 +237,11 @@ def test_rows_without_a_target_are_left_out(spark):
 
 def test_the_default_model(spark, rows):
     df = spark.read.parquet(rows)
+    average = KernelClassifier("auto", C=1.0, scale="standard")
     with pytest.warns(DataWarning, match="in blocks the model is that of kernel='gmm'"):
+        fitted(df, model=average, max_rounds=1)
+    with warnings.catch_warnings():  # nobody asked for another
+        warnings.filterwarnings("error", ".*kernel='auto'")
         made = fitted(df, model=None, max_rounds=1)
     assert made.model_.map_.n_components == 1024
     unchanged = TableModel(classifier())
@@ -253,6 +257,37 @@ def test_progress_and_too_few_rounds(spark, rows):
         fit(df, "two", watch=events.append, **options)
     rounds = [event.done for event in events if event.unit == "rounds"]
     assert rounds == [1, 2, 3, 3]
+
+
+def test_targets_are_read_as_on_one_machine(spark):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 2))
+    kind = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+    text = [f"{each}x{' ' * (at % 2)}" if at % 30 else "n/a" for at, each in enumerate(kind)]
+    columns = {"id": np.arange(240), "x0": X[:, 0], "x1": X[:, 1]}
+    options = {"model": classifier(), "ignore": [], "blocks": 1}
+    for target, categorical in ((text, []), (kind.tolist(), ["y"]), (kind > 0, ["y"])):
+        rows = pa.table({**columns, "y": target})
+        local = TableModel(classifier()).fit(
+            rows, target="y", ignore=["id"], categorical=categorical
+        )
+        df = spark.createDataFrame(
+            rows.to_pandas(),
+            "id long, x0 double, x1 double, y "
+            + ({str: "string", int: "long"}.get(type(target[0]), "boolean")),
+        )
+        made = fitted(df, "y", categorical=categorical, **options)
+        assert made.n_rows_ == local.n_rows_
+        assert made.classes_.tolist() == local.classes_.tolist()
+
+
+def test_any_names_of_columns(spark):
+    names = ["i.`d", "a.b", "c d", "e`f", "rand(1)", "y.z"]
+    X = np.random.default_rng(0).normal(size=(120, 4))
+    rows = [(at, *row, "yes" if row[0] > 0 else "no") for at, row in enumerate(X.tolist())]
+    df = spark.createDataFrame(rows, names)
+    made = fitted(df, "y.z", id="i.`d", ignore=[], blocks=2)
+    assert [column.name for column in made.encoding_.columns] == names[1:-1]
 
 
 # -- Refusals
@@ -293,10 +328,19 @@ def test_wrong_arguments(spark, rows):
     refused("no column 'that'", df, ignore=["that"])
     refused("ignore must be a list", df, TypeError, ignore="id")
     refused("must be different columns", df, id="two")
+    refused("target 'two' is array<string>", df.selectExpr("* except (two)", "array('a') as two"))
     refused("features must be arrays", df, features="x1")
     refused("blocks must be", df, blocks=0)
     refused("method='exact' learns from all rows at once", df, model=classifier(method="exact"))
     refused("blocks=.* is enough", df, block_memory="20K")
+    refused(r"allow \d.* at least\.$", df, block_memory=100)
+    refused("block_memory must be above 0", df, block_memory=0)
+    refused("categorical must be a list", df, TypeError, categorical="x1")
+    refused("watch must be a function", df, TypeError, watch=3)
+    refused("work must be the path", df, TypeError, work=3)
+    refused("work='/proc/none' is no folder that Spark can write to", df, work="/proc/none")
+    refused("is the target, and ignore leaves it out", df, ignore=["two"])
+    refused("columns 'x1' and 'X1', which are the same", df.selectExpr("*", "x2 as X1"))
     refused("such names are ours", df.withColumn("kernelight_id", df.id))
     refused(
         "missing in every row",

@@ -90,8 +90,17 @@ def test_nothing_is_computed_before_it_is_asked_for(spark, model):
         .coalesce(1)
         .selectExpr("id", *(f"cast(id as string) as {name}" for name in names))
     )
-    lazy = score(text, model)  # the sentence comes from a worker
-    with pytest.raises(Exception, match="words where the model has numbers; cast the column"):
+    with pytest.raises(ValueError, match="is string where the model has numbers; cast the column"):
+        score(text, model)
+    arrays = text.selectExpr("id", *(f"array(1) as {name}" for name in names))
+    with pytest.raises(ValueError, match="is array<int> where the model has numbers"):
+        score(arrays, model)
+    values = {name: "double('infinity')" if name != "word" else "'red'" for name in names}
+    infinite = spark.range(3).selectExpr(
+        "id", *(f"{each} as {name}" for name, each in values.items())
+    )
+    lazy = score(infinite, model)
+    with pytest.raises(Exception, match="column 'x0': infinity is no value"):  # of a worker
         lazy.collect()
 
 
@@ -260,6 +269,12 @@ def test_wrong_arguments(spark, model, rows):
         score(df, GCWS(4).fit(np.eye(3)))
     with pytest.raises(ValueError, match="df has a column 'prediction' already"):
         score(df.withColumnRenamed("y", "prediction"), model)
+    with pytest.raises(ValueError, match="df has a column 'prediction' already"):
+        score(df.withColumnRenamed("y", "PREDICTION"), model)
+    with pytest.raises(ValueError, match="columns 'x1' and 'X1', which are the same name"):
+        score(df.selectExpr("*", "x2 as X1"), model, keep=["id"])
+    with pytest.raises(ValueError, match="keep names a column twice"):
+        score(df, model, keep=["id", "id"])
     with pytest.raises(ValueError, match="df has no column 'z'"):
         score(df, model, keep=["z"])
     with pytest.raises(TypeError, match="keep must be a list"):
@@ -282,6 +297,10 @@ def test_a_stage_of_a_pipeline(spark, model, rows, tmp_path):
         SQLTransformer(statement="SELECT *, x0 * 2 AS twice FROM __THIS__"),
         ScoringTransformer(model, probabilities=True),
     ]
+    with pytest.raises(TypeError, match="model must be a fitted TableModel, got a int"):
+        ScoringTransformer(3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'prob'"):
+        ScoringTransformer(model, prob=True)
     df = spark.read.parquet(rows)
     made = Pipeline(stages=stages).fit(df)
     local = model.predict_arrow(table(1))["prediction"].to_pylist()

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from kernelight.base import counted
 from kernelight.data import DataError, Encoding
 from kernelight.data.columnar import pyarrow_or_error
+from kernelight.data.encoded_source import cell_rule
 from kernelight.data.errors import DataWarning, listed, nearest, shown
 from kernelight.data.frames import LABEL as FRAME
 from kernelight.data.frames import frame_source
 from kernelight.data.opening import open_dataset
-from kernelight.data.table_source import CATEGORICAL, DATE, NUMBER
+from kernelight.data.table_source import CATEGORICAL, DATE, NUMBER, ColumnSelection
 from kernelight.tables.predictions import Wanted, predicted
 
 LABEL = "the batch"
@@ -122,6 +123,15 @@ def _known_columns(batch: Any, encoding: Encoding) -> Any:
                 f"{has[column.kind]}; cast the column before."
             )
     return table
+
+
+def target_words(labels: Any, name: str) -> list[str | None]:
+    """The classes that values of a target are where it is read as words; None is a missing one."""
+    pa = pyarrow_or_error("A target")
+    source = frame_source(pa.table({name: labels}), label=LABEL, categorical=[name])
+    source.cells = cell_rule(None, None)
+    (words,) = source.whole(ColumnSelection(words=(name,))).words
+    return [None if code < 0 else words.values[code] for code in words.codes]
 
 
 def _plain(values: Any, kind: str) -> Any:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -194,7 +195,7 @@ def table_rows(
             encoding = rows.data.encoding
             first = next(rows.batches(_FIRST_ROWS))[0]
     except DataError as error:
-        raise DataError(str(error).replace(FRAME, label, 1)) from None
+        raise DataError(_in_python(str(error).replace(FRAME, label, 1))) from None
     columns, t = encoding.columns or (), pa.types
     for column in columns:
         kind = some.schema.field(column.name).type
@@ -208,6 +209,21 @@ def table_rows(
     sparse = first.size > _SPARSE * max(1, int(np.count_nonzero(first)))
     width = encoding.width + len(rows.gaps)
     return ArrowRows(names, encoding, rows.scaling, rows.gaps, None, p, 1.0, bool(sparse), width)
+
+
+def _in_python(sentence: str) -> str:
+    """A sentence of the command with arguments for its options, and without the number of a row.
+
+    Rows of an engine have no numbers, and those that are looked at are not in their order.
+    """
+    sentence = re.sub(r", row [\d,]+(?=[,:])", "", sentence, count=1)
+    for option, argument in (("text", "texts"), ("categorical",) * 2, ("ignore",) * 2):
+        sentence = re.sub(
+            rf"--{option} (.+?) (compares|reads|leaves)",
+            lambda found, name=argument: f"{name}=[{found[1]!r}] {found[2]}",  # type: ignore[misc]
+            sentence,
+        )
+    return sentence.replace("--max-categories", "max_categories")
 
 
 def _texts(table: Any, names: Sequence[str]) -> list[list[str]]:

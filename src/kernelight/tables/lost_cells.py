@@ -34,9 +34,9 @@ def refuse_lost_columns(data: Dataset, reading_options: dict[str, Any]) -> None:
     ]
     if lost:
         raise DataError(
-            f"{data.name}: column {shown(lost[0])} is ids or free text, which are no features, and "
-            f"rows that differ only there would count as equal: --text {lost[0]} compares it as "
-            f"text, --ignore {lost[0]} leaves it out."
+            f"{data.name}: column {shown(lost[0])} is no feature, as ids, free text and columns "
+            "without values are not, and rows that differ only there would count as equal: "
+            f"--text {lost[0]} compares it as text, --ignore {lost[0]} leaves it out."
         )
     many = next((column.name for column in encoding.columns or () if column.others), None)
     if many is not None:

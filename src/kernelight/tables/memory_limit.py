@@ -26,8 +26,8 @@ BLOCK_BYTES, LEAST_BLOCK = 256 << 20, 4096  # of a block of rows on disk, and it
 SAMPLE_ROWS = 50_000  # of the sample that the search runs on, where memory does not hold all rows
 
 
-def bytes_of(size: int | str) -> int:
-    """A size as people write it, in bytes; M is 2^20 bytes.
+def bytes_of(size: int | str, name: str = "memory") -> int:
+    """A size as people write it, in bytes; M is 2^20 bytes. ``name`` is that of the argument.
 
     >>> bytes_of("1.5G"), bytes_of("512 MB"), bytes_of(4096)
     (1610612736, 536870912, 4096)
@@ -37,11 +37,11 @@ def bytes_of(size: int | str) -> int:
     else:
         match = _SIZE.fullmatch(size) if isinstance(size, str) else None
         if match is None:
-            raise ValueError(f"memory must be a size such as '512M' or '2G', got {size!r}.")
+            raise ValueError(f"{name} must be a size such as '512M' or '2G', got {size!r}.")
         # no machine has 2^62 bytes, and the number must not overflow
         n_bytes = int(min(float(match[1]) * _UNITS[match[2].upper()], 2.0**62))
     if n_bytes <= 0:
-        raise ValueError(f"memory must be above 0, got {size!r}.")
+        raise ValueError(f"{name} must be above 0, got {size!r}.")
     return n_bytes
 
 

@@ -35,7 +35,7 @@ from kernelight.linear.rounds import Blocks, RoundWatch
 from kernelight.metrics import ProbabilityScores
 from kernelight.state import State
 from kernelight.tables.arrow_batches import as_arrow, batch_matrix
-from kernelight.tables.default_model import DefaultModel
+from kernelight.tables.default_model import GMM, DefaultModel, plain_model
 from kernelight.tables.evaluation import ClassCounts, ErrorSums, check_scores, held_out_text
 from kernelight.tables.explanation import ExplainedRows, explained_batches
 from kernelight.tables.fitting import fit_within, refuse_too_little, without_average
@@ -245,7 +245,7 @@ class TableModel(Storable):
         assert task is not None
         _refuse_fractional_classes(opened)
         known = self.model is not None and not isinstance(self.model, DefaultModel)
-        model = self._unfitted(task, opened.name, X) if known else DefaultModel()(task)
+        model = self._unfitted(task, opened.name, X) if known else plain_model(task, kernel=GMM)
         refuse_all_at_once(model, sum(counts.values()), "in several places")
         without_average(model, opened.name, "in blocks")
         with_map(model)

@@ -42,7 +42,8 @@ class Encoding:
 
     ticket: Ticket
     features: str | None
-    keep: list[str]  # columns that pass through
+    keep: list[str]  # columns that pass through, which come first
+    names: list[str]  # of the others
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         pa = columnar.pyarrow_or_error("Spark")
@@ -50,6 +51,7 @@ class Encoding:
         for batch in batches:
             if not batch.num_rows:
                 continue
+            batch = batch.rename_columns([*self.keep, *self.names])
             made = training_rows(model, batch, self.features)
             content = pa.array(made.content.reshape(-1))
             columns = [batch.column(name) for name in self.keep]

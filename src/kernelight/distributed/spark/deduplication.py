@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kernelight.base import counted
 from kernelight.data.texts import TextShingles
 from kernelight.distributed.spark.banded_pairs import PAIRS, Bands
 from kernelight.distributed.spark.clusters import components, leaders
@@ -49,7 +50,7 @@ class SparkDuplicates:
     def __repr__(self) -> str:
         said = self.summary
         return (
-            f"SparkDuplicates({said['rows']:,} rows: {said['kept']:,} kept, "
+            f"SparkDuplicates({counted(said['rows'], 'row')}: {said['kept']:,} kept, "
             f"{said['identical']:,} identical and {said['near']:,} near removed)"
         )
 

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from kernelight.data import columnar
+from kernelight.data.table_source import DATE, NUMBER
 
 
 def pyspark_or_error() -> Any:
@@ -48,6 +49,12 @@ def check_columns(df: Any, names: Iterable[str], name: str = "df") -> None:
     """Refuse names that are no column, or several."""
     for each in names:
         found = df.columns.count(each)
+        alike = [other for other in df.columns if other.lower() == each.lower()]
+        if found == 1 and len(alike) > 1 and not _tells_cases(df):
+            raise ValueError(
+                f"{name} has columns {alike[0]!r} and {alike[1]!r}, which are the same name for "
+                "Spark: rename or drop one."
+            )
         if not found:
             raise ValueError(
                 f"{name} has no column {each!r}; there are {', '.join(map(repr, df.columns))}."
@@ -56,14 +63,37 @@ def check_columns(df: Any, names: Iterable[str], name: str = "df") -> None:
             raise ValueError(f"{name} has {found} columns {each!r}: rename or drop all but one.")
 
 
+def check_kinds(df: Any, columns: Iterable[Any]) -> None:
+    """Refuse columns of an encoding that are of another kind in a frame."""
+    t = pyspark_or_error().types
+    numbers = (t.NumericType, t.BooleanType, t.NullType, t.DayTimeIntervalType)
+    dates = (t.DateType, t.TimestampType, t.TimestampNTZType, t.NullType)
+    kinds = {NUMBER: ("numbers", numbers), DATE: ("dates", dates)}
+    for each in columns:
+        known, types = kinds.get(each.kind, ("", ()))
+        found = df.schema[each.name].dataType
+        if types and not isinstance(found, types):
+            raise ValueError(
+                f"df, column {each.name!r} is {found.simpleString()} where the model has {known}; "
+                "cast the column before."
+            )
+
+
+def _tells_cases(df: Any) -> bool:
+    return str(df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
+
+
 def chosen_columns(df: Any, keep: Sequence[str] | None, made: Sequence[str]) -> list[str]:
     """The columns that pass through; refuses names that the result has already."""
     if isinstance(keep, str):
         raise TypeError(f"keep must be a list of names of columns, got {keep!r}.")
     names = list(df.columns if keep is None else keep)
     check_columns(df, names)
+    if len(set(names)) < len(names):
+        raise ValueError(f"keep names a column twice: {names!r}.")
+    fold = str if _tells_cases(df) else str.lower
     for each in made:
-        if each in names:
+        if each in map(fold, names):
             raise ValueError(
                 f"df has a column {each!r} already, and the result has one of this name: rename "
                 "or drop yours, or name the columns to keep."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import xor
@@ -24,11 +25,13 @@ from kernelight.data.tasks import MOST_CLASSES
 from kernelight.distributed.spark.blocks import BLOCK, Packing, Round, SparkBlocks, packed
 from kernelight.distributed.spark.engine import check_frame
 from kernelight.distributed.spark.frames import Steps
-from kernelight.distributed.spark.rows import NAME, SPREAD, ClassRows, Rows, together
+from kernelight.distributed.spark.rows import NAME, SPREAD, ClassRows, Label, Rows, together
 from kernelight.distributed.ticket import Ticket
 from kernelight.estimators import Event
 from kernelight.tables.block_training import BlockTraining, check_options
 from kernelight.tables.memory_limit import SAMPLE_ROWS, bytes_of
+
+MOST_BLOCKS, BLOCK_ROWS = 8, 25_000  # where the user names no number of blocks
 
 
 def fit(
@@ -41,7 +44,7 @@ def fit(
     categorical: Sequence[str] = (),
     task: str | None = None,
     features: str | None = None,
-    blocks: int = 8,
+    blocks: int | None = None,
     tol: float = 1e-2,
     max_rounds: int = 20,
     sample: int = SAMPLE_ROWS,
@@ -73,9 +76,10 @@ def fit(
     features : str or None, default=None
         A column of arrays that has the numbers of all features of a row; then no other is learned
         from.
-    blocks : int, default=8
+    blocks : int or None, default=None
         How many blocks of rows are solved side by side, each in the memory of one worker. More
-        blocks take more rounds.
+        blocks take more rounds. None is one for each 25,000 rows up to 8, and more only where
+        ``block_memory`` asks for them.
     tol : float, default=1e-2
         Rounds end when the duality gap of each class is at most this fraction of its objective. The
         objective is then much nearer to the optimum than this bound says.
@@ -99,56 +103,67 @@ def fit(
         linear model (``model_.model_``) are the certificate.
     """
     check_frame(df)
-    check_options(blocks, tol, max_rounds, sample)
-    allowed = bytes_of(block_memory)
-    made = model if isinstance(model, TableModel) else TableModel(model)
-    rows = Rows.of(df, target, id, ignore, features)
-    rows.refuse_fickle()
-    facts = rows.facts()
-    known = task or _task_of(made.model)
-    counts: dict[Any, ClassRows] = {}
-    if known == CLASSIFICATION or rows.is_text(target) or facts.n_targets <= 2 * MOST_CLASSES:
-        counts = rows.class_counts()
-    if known is None and not rows.is_text(target) and not 0 < len(counts) <= MOST_CLASSES:
-        known, counts = REGRESSION, {}  # which a sample may not show
-    texts = [name for name in [*rows.columns, target] if rows.is_text(name)]
-    training = BlockTraining(
-        made,
-        rows.drawn(sample, facts.n_rows, counts),
-        {label: each.n_rows for label, each in counts.items()},
-        watch,
-        target=target,
-        task=known,
-        categorical=list(dict.fromkeys([*categorical, *texts])),
-    )
-    expected = ClassRows(facts.n_rows, facts.digest)
-    if training.classes:
-        # words that stand for a missing value were counted as classes
-        labels = set(training.model.classes_.tolist())
-        rows = rows.without([label for label in counts if label not in labels])
-        expected = together(each for label, each in counts.items() if label in labels)
-    _note_left_out(facts.n_all - expected.n_rows)
-    _refuse_large_blocks(expected.n_rows, blocks, training.row_bytes, allowed)
-    steps = Steps(df.sparkSession, work)
-    ticket = Ticket.of(training.model)
-    pieces = packed(
-        rows.encoded(ticket, training, blocks),
-        Packing(training.provenance, rows.id is not None),
-        blocks,
-    )
-    if steps.folder is not None:
-        pieces = steps.keep(pieces, "blocks")
-    # without a folder Spark computes it again from the rows where an executor is lost
-    pieces = pieces.repartition(blocks, BLOCK).persist()
-    try:
-        seen = _seen(pieces, training, expected)
-        problem = training.problem(seen, blocks)
-        first = Round(ticket, problem, training.provenance, training.classes)
-        all_blocks = SparkBlocks(pieces, steps, first, seen, expected.n_rows)
-        return training.learn(all_blocks, tol, max_rounds, NAME)
-    finally:
-        pieces.unpersist()
-        steps.remove_folder()
+    check_options(1 if blocks is None else blocks, tol, max_rounds, sample)
+    for name, given in (("ignore", ignore), ("categorical", categorical)):
+        if isinstance(given, str):
+            raise TypeError(f"{name} must be a list of names of columns, got {given!r}.")
+    if watch is not None and not callable(watch):
+        raise TypeError(f"watch must be a function that takes an Event, got {watch!r}.")
+    allowed = bytes_of(block_memory, "block_memory")
+    with Steps(df.sparkSession, work) as steps:
+        made = model if isinstance(model, TableModel) else TableModel(model)
+        rows = Rows.of(df, target, id, ignore, features)
+        rows.refuse_fickle()
+        facts = rows.facts()
+        known = task or _task_of(made.model)
+        texts = [name for name in [*rows.columns, target] if rows.is_text(name)]
+        words = list(dict.fromkeys([*categorical, *texts]))
+        labels: dict[Any, Label] = {}
+        if known == CLASSIFICATION or target in words or facts.n_targets <= 2 * MOST_CLASSES:
+            labels = rows.labels(words=target in words)
+        if known is None and target not in words and not 0 < len(labels) <= MOST_CLASSES:
+            known, labels = REGRESSION, {}  # which a sample may not show
+        counts: Counter[Any] = Counter()
+        for each in labels.values():
+            if each.class_ is not None:
+                counts[each.class_] += each.rows.n_rows
+        training = BlockTraining(
+            made,
+            rows.drawn(sample, facts.n_rows, labels),
+            counts,
+            watch,
+            target=target,
+            task=known,
+            categorical=words,
+        )
+        expected = ClassRows(facts.n_rows, facts.digest)
+        if training.classes:
+            # words that stand for a missing value are no classes
+            classes = set(training.model.classes_.tolist())
+            rows = rows.without(
+                [value for value, each in labels.items() if each.class_ not in classes]
+            )
+            expected = together(each.rows for each in labels.values() if each.class_ in classes)
+        _note_left_out(facts.n_all - expected.n_rows)
+        n_blocks = _blocks_for(expected.n_rows, blocks, training.row_bytes, allowed)
+        ticket = Ticket.of(training.model)
+        pieces = packed(
+            rows.encoded(ticket, training, n_blocks),
+            Packing(training.provenance, rows.id is not None),
+            n_blocks,
+        )
+        if steps.folder is not None:
+            pieces = steps.keep(pieces, "blocks")
+        # without a folder Spark computes it again from the rows where an executor is lost
+        pieces = pieces.repartition(n_blocks, BLOCK).persist()
+        try:
+            seen = _seen(pieces, training, expected)
+            problem = training.problem(seen, n_blocks)
+            first = Round(ticket, problem, training.provenance, training.classes)
+            all_blocks = SparkBlocks(pieces, steps, first, seen, expected.n_rows)
+            return training.learn(all_blocks, tol, max_rounds, NAME)
+        finally:
+            pieces.unpersist()
 
 
 def _task_of(model: Any) -> str | None:
@@ -167,21 +182,24 @@ def _note_left_out(count: int) -> None:
         warnings.warn(DataWarning(NAME, [note]), stacklevel=3)
 
 
-def _refuse_large_blocks(n_rows: int, n_blocks: int, row_bytes: int, allowed: int) -> None:
-    """Refuse blocks that take more memory than a worker may have; say how many would do."""
+def _blocks_for(n_rows: int, asked: int | None, row_bytes: int, allowed: int) -> int:
+    """How many blocks there are; refuses those that take more memory than a worker may have."""
 
-    def block_rows(count: int) -> int:
-        return math.ceil(n_rows / count + SPREAD * math.sqrt(n_rows / count))
+    def memory(count: int) -> int:
+        mean = n_rows / count
+        return row_bytes * min(n_rows, math.ceil(mean + SPREAD * math.sqrt(mean)))
 
-    if block_rows(n_blocks) * row_bytes <= allowed:
-        return
-    enough = n_blocks
-    while block_rows(enough) * row_bytes > allowed and enough < n_rows:
+    enough = first = asked or min(MOST_BLOCKS, n_rows // BLOCK_ROWS + 1)
+    while memory(enough) > allowed and enough < n_rows:
         enough = math.ceil(enough * 1.05) + 1
-    many = block_rows(n_blocks)
+    if memory(enough) <= allowed and asked in (None, enough):
+        return enough
+    remedy = f"blocks={enough} is enough, or allow more"
+    if memory(enough) > allowed:
+        remedy = f"allow {bytes_text(memory(enough))} at least"
     raise ValueError(
-        f"A block of {many:,} rows takes {bytes_text(many * row_bytes)} of a worker's memory, and "
-        f"block_memory is {bytes_text(allowed)}: blocks={enough} is enough, or allow more."
+        f"A block of {memory(first) // row_bytes:,} rows takes {bytes_text(memory(first))} of a "
+        f"worker's memory, and block_memory is {bytes_text(allowed)}: {remedy}."
     )
 
 

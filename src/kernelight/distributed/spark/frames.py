@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import re
 import shutil
+import sys
+import threading
 import uuid
 from typing import Any
 
@@ -17,11 +18,14 @@ ID, PLACE = "kernelight: id", "kernelight: place"  # names that no column of a u
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _PARTS = 64  # of ids in order, numbered one by one
 _SAMPLED = 4000  # ids that show where to cut
-# what gives another result when Spark computes it again, with other partitions
-CHANGING = re.compile(
+# what gives another result when Spark computes it again, with other partitions; `rand(1)#5` in a
+# plan is a column of that name
+_CHANGING = re.compile(
     r"\b(monotonically_increasing_id|uuid|randn?|random|randstr|uniform|shuffle|spark_partition_id)"
-    r"\("
+    r"\((?![^()]*\)#)"
 )
+
+_explaining = threading.Lock()
 
 
 class Steps:
@@ -32,8 +36,30 @@ class Steps:
     """
 
     def __init__(self, spark: Any, work: str | None) -> None:
-        self._spark = spark
+        if work is not None and not isinstance(work, str):
+            raise TypeError(f"work must be the path of a folder or None, got {work!r}.")
+        self._spark, self._work = spark, work
         self.folder = None if work is None else os.path.join(work, f"kernelight-{uuid.uuid4().hex}")
+        if self.folder is not None:
+            self._try_folder(os.path.join(self.folder, "begun"))
+
+    def __enter__(self) -> Steps:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the folder if it can be reached from here; nothing needs its steps any more."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _try_folder(self, path: str) -> None:
+        """Refuse a folder that cannot be written to, before anything is computed."""
+        try:
+            self._spark.range(0).coalesce(1).write.parquet(path)
+        except Exception as error:
+            first = str(error).strip().partition("\n")[0][:200]
+            raise ValueError(
+                f"work={self._work!r} is no folder that Spark can write to: {first}"
+            ) from error
 
     def keep(self, df: Any, name: str) -> Any:
         """The same frame, computed."""
@@ -53,11 +79,6 @@ class Steps:
         else:  # where only Spark can write: what cannot be removed is made empty
             self._spark.range(0).coalesce(1).write.mode("overwrite").parquet(path)
 
-    def remove_folder(self) -> None:
-        """Remove the folder if it can be reached from here; nothing needs its steps any more."""
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-
 
 def is_lost(error: Exception) -> bool:
     """Whether an error says that a step was lost with the executor that kept it."""
@@ -70,12 +91,30 @@ def column(name: str) -> Any:
     return pyspark_or_error().functions.col(f"`{quoted}`")
 
 
-def plans(df: Any) -> str:
-    """The plans by which Spark computes a frame, as it prints them."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+class _Printed(io.StringIO):
+    """What this thread prints meanwhile; others print where they did."""
+
+    def __enter__(self) -> _Printed:
+        self._thread, self._stdout = threading.get_ident(), sys.stdout
+        sys.stdout = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout = self._stdout
+
+    def write(self, text: str) -> int:
+        if threading.get_ident() == self._thread:
+            return super().write(text)
+        return self._stdout.write(text)
+
+
+def changing(df: Any) -> str | None:
+    """A function by which a frame is computed, and which need not give the same again."""
+    with _explaining, _Printed() as printed:
         df.explain(True)
-    return printed.getvalue()
+    # there nothing is left that the columns of the frame do not need
+    found = _CHANGING.search(printed.getvalue().split("== Optimized Logical Plan ==")[-1])
+    return found[1] if found else None
 
 
 def check_ids(df: Any, name: str, label: str = "df") -> None:
@@ -86,15 +125,11 @@ def check_ids(df: Any, name: str, label: str = "df") -> None:
             f"{label}: the ids in column {name!r} are {kind}, and must be whole numbers or text: "
             "cast the column."
         )
-    for line in plans(df.select(column(name))).splitlines():
-        for made in re.finditer(rf" AS `?{re.escape(name)}`?#", line):
-            expression = line[: made.start()].rsplit(" AS ", 1)[-1]
-            if found := CHANGING.search(expression):
-                raise ValueError(
-                    f"{label}: the ids in column {name!r} are made by {found[1]}(), which may give "
-                    "rows other ids whenever they are read: write the frame with its ids first, "
-                    "and read it again."
-                )
+    if found := changing(df.select(column(name))):
+        raise ValueError(
+            f"{label}: the ids in column {name!r} are made by {found}(), which may give rows other "
+            "ids whenever they are read: write the frame with its ids first, and read it again."
+        )
 
 
 def ids_digest(df: Any, name: str) -> tuple[int, int, int]:

@@ -65,6 +65,9 @@ def chosen_features(
     names = [name for name in df.columns if columns is None or name in columns]
     check_columns(df, names, label)
     names = [name for name in names if name != id and name not in ignore]
+    ours = [name for name in names if name in (ID, PLACE)]
+    if ours:
+        raise ValueError(f"{label} has a column {ours[0]!r}, and such names are ours: rename it.")
     if not names:
         raise ValueError(f"{label} has no columns to compare besides the ids.")
     return names

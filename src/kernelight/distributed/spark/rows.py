@@ -17,7 +17,7 @@ from kernelight.base import counted
 from kernelight.data import DataError, DataWarning, columnar
 from kernelight.distributed.spark.blocks import BLOCK, CONTENT, HASH, ID, VALUES, Encoding
 from kernelight.distributed.spark.engine import check_columns, pyspark_or_error
-from kernelight.distributed.spark.frames import CHANGING, check_ids, column, plans
+from kernelight.distributed.spark.frames import changing, check_ids, column
 from kernelight.distributed.ticket import Ticket
 from kernelight.tables import arrow_batches
 from kernelight.tables.block_training import EVERY_CLASS, BlockTraining, in_sample
@@ -45,6 +45,13 @@ def together(parts: Iterable[ClassRows]) -> ClassRows:
     return ClassRows(n_rows, digest)
 
 
+class Label(NamedTuple):
+    """The rows that have a value of the target, and the class that it is; None if it is missing."""
+
+    class_: Any
+    rows: ClassRows
+
+
 class Facts(NamedTuple):
     """Of the rows that have a target: how many, and a digest; about how many different targets."""
 
@@ -70,8 +77,6 @@ class Rows:
     ) -> Rows:
         """Those of a frame of a user."""
         F = pyspark_or_error().functions  # what everyone calls it
-        if isinstance(ignore, str):
-            raise TypeError(f"ignore must be a list of names of columns, got {ignore!r}.")
         named = [name for name in (target, id, features) if name is not None]
         check_columns(df, [*named, *ignore])
         ours = [name for name in df.columns if name.startswith("kernelight_")]
@@ -79,6 +84,11 @@ class Rows:
             raise ValueError(f"df has a column {ours[0]!r}, and such names are ours: rename it.")
         if len(set(named)) < len(named):
             raise ValueError("target, id and features must be different columns.")
+        if target in ignore:
+            raise ValueError(f"The column {target!r} is the target, and ignore leaves it out.")
+        if _is_a(df, target, "ArrayType", "StructType", "MapType", "BinaryType", "VariantType"):
+            kind = df.schema[target].dataType.simpleString()
+            raise ValueError(f"The target {target!r} is {kind}, and must be words or numbers.")
         if id is not None:
             check_ids(df, id)
         if features is not None:
@@ -107,10 +117,9 @@ class Rows:
 
     def refuse_fickle(self) -> None:
         """Refuse columns that are others when they are computed again."""
-        found = CHANGING.search(plans(self.frame).split("== Optimized Logical Plan ==")[-1])
-        if found:
+        if found := changing(self.frame):
             raise ValueError(
-                f"df is computed with {found[1]}(), which gives other values when partitions "
+                f"df is computed with {found}(), which gives other values when partitions "
                 "change or a worker is lost: write df to Parquet and fit what is read from there."
             )
 
@@ -151,8 +160,8 @@ class Rows:
             return self
         return replace(self, frame=self.frame.where(~column(self.target).isin(labels)))
 
-    def class_counts(self) -> dict[Any, ClassRows]:
-        """The rows of each value of the target."""
+    def labels(self, *, words: bool) -> dict[Any, Label]:
+        """The rows of each value of the target, and its class; ``words``: it is read as words."""
         F = pyspark_or_error().functions
         found = self.learned.groupBy(column(self.target)).agg(
             F.count("*").alias("n"), F.bit_xor(HASH).alias("digest")
@@ -163,10 +172,18 @@ class Rows:
                 f"{NAME}: the target {self.target!r} has more than {MAX_LABELS:,} different "
                 "values, which are too many classes."
             )
-        columns = (table.column(name).to_pylist() for name in (self.target, "n", "digest"))
-        return {label: ClassRows(n, digest) for label, n, digest in zip(*columns, strict=True)}
+        values = table.column(self.target)
+        classes = arrow_batches.target_words(values, self.target) if words else values.to_pylist()
+        columns = (values, classes, table.column("n"), table.column("digest"))
+        values, classes, counts, digests = (
+            each if isinstance(each, list) else each.to_pylist() for each in columns
+        )
+        return {
+            value: Label(class_, ClassRows(n, digest))
+            for value, class_, n, digest in zip(values, classes, counts, digests, strict=True)
+        }
 
-    def drawn(self, size: int, n_rows: int, counts: Mapping[Any, ClassRows]) -> Any:
+    def drawn(self, size: int, n_rows: int, labels: Mapping[Any, Label]) -> Any:
         """A fair sample of ``size`` rows as an Arrow table, and the first rows of each class.
 
         Each row has a number, which is a hash; the rows with the least numbers are in the sample,
@@ -177,9 +194,11 @@ class Rows:
         F = sql.functions
         rows = self.learned.withColumn(DRAW, F.xxhash64(F.lit(SALT), F.col(HASH)))
         bound = F.lit(_bound(size, n_rows))
-        if counts:
+        if labels:
             # of rare classes more rows are drawn
-            bounds = [(label, _bound(EVERY_CLASS, each.n_rows)) for label, each in counts.items()]
+            bounds = [
+                (value, _bound(EVERY_CLASS, each.rows.n_rows)) for value, each in labels.items()
+            ]
             types = sql.types
             kind = self.frame.schema[self.target].dataType
             schema = types.StructType(
@@ -191,8 +210,7 @@ class Rows:
         table = rows.where(F.col(DRAW) <= bound).drop(BOUND, LABEL).toArrow()
         order = [(DRAW, "ascending"), *([(ID, "ascending")] if self.id is not None else [])]
         table = table.sort_by(order).combine_chunks()
-        labels = table.column(self.target) if counts else None
-        kept = pa.array(in_sample(len(table), size, labels))
+        kept = pa.array(in_sample(len(table), size, table.column(self.target) if labels else None))
         table = table.filter(kept).select([*self.columns, self.target])
         return table if self.features is None else self._spread_out(table)
 
@@ -218,8 +236,11 @@ class Rows:
         content = types.IntegerType() if training.classes else types.DoubleType()
         made = [types.StructField(VALUES, types.BinaryType()), types.StructField(CONTENT, content)]
         schema = types.StructType([*(rows.schema[name] for name in keep), *made])
-        work = Encoding(ticket, self.features, keep)
-        return rows.select(*map(column, [*keep, *needed, self.target])).mapInArrow(work, schema)
+        # on the way columns have plain names: mapInArrow cannot take all that Spark has
+        names_of_user = [*needed, self.target]
+        plain = (column(name).alias(f"c{at}") for at, name in enumerate(names_of_user))
+        work = Encoding(ticket, self.features, keep, names_of_user)
+        return rows.select(*map(column, keep), *plain).mapInArrow(work, schema)
 
 
 def block_names(spark: Any, n_blocks: int) -> list[int]:

@@ -16,6 +16,7 @@ from kernelight.data import columnar
 from kernelight.distributed.spark.engine import (
     check_columns,
     check_frame,
+    check_kinds,
     chosen_columns,
     spark_fields,
     with_fields,
@@ -124,6 +125,7 @@ def _needed(df: Any, encoding: Any, features: str | None) -> list[str]:
         )
     names = [column.name for column in columns]
     check_columns(df, names)
+    check_kinds(df, columns)
     return names
 
 

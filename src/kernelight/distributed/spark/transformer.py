@@ -7,6 +7,7 @@ options, and the file of the model as one binary value, which goes wherever Spar
 from __future__ import annotations
 
 import os
+from inspect import signature
 from typing import Any
 
 from pyspark.ml import Transformer
@@ -44,6 +45,9 @@ class ScoringTransformer(Transformer, MLReadable["ScoringTransformer"], MLWritab
 
     def __init__(self, model: TableModel, **options: Any) -> None:
         super().__init__()
+        if not isinstance(model, TableModel):
+            raise TypeError(f"model must be a fitted TableModel, got a {type(model).__name__}.")
+        signature(score).bind(None, model, **options)  # refuses what `score` does not take
         self.model, self.options = model, options
 
     def _transform(self, dataset: Any) -> Any:
