@@ -6,7 +6,16 @@ was found. `replacing` writes files all or nothing.
 """
 
 from kernelight.base.files import replacing
-from kernelight.data import columnar, decoding, dialect, frames, supervision, tasks, texts
+from kernelight.data import (
+    columnar,
+    decoding,
+    dialect,
+    frames,
+    supervision,
+    table_source,
+    tasks,
+    texts,
+)
 from kernelight.data.batches import Batch
 from kernelight.data.dataset import Dataset
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION, Encoding
@@ -28,6 +37,7 @@ __all__ = [
     "open_dataset",
     "replacing",
     "supervision",
+    "table_source",
     "tasks",
     "texts",
 ]
