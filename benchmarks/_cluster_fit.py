@@ -88,7 +88,7 @@ def fitting(spark: Any, folder: Path, *, quick: bool) -> list[Row]:
     a_round = (long - short) / (MORE_ROUNDS - ROUNDS)
     row("CPU seconds of a round of 1e6 rows", MORE_ROUNDS, a_round * 1e6 / n_rows, None, " s")
     MEASURED["rounds"], MEASURED["round"] = ROUNDS, a_round * MILLION / n_rows
-    MEASURED["blocks"] = (costs[1] - ROUNDS * a_round) * MILLION / n_rows
+    MEASURED["blocks"] = (short - ROUNDS * a_round) * MILLION / n_rows
     MEASURED["block_bytes"], MEASURED["dual_bytes"] = 8 + COMPONENTS + 4, 2 * 4
     MEASURED["worker_bytes"] = _worker_bytes(there)
     results.append(

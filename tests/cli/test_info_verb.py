@@ -8,7 +8,7 @@ from importlib import metadata
 from in_process import run
 
 import kernelight
-from kernelight.cli import info
+from kernelight import installation
 
 
 def test_what_is_installed():
@@ -27,8 +27,8 @@ def test_what_is_missing_is_named_with_the_remedy(monkeypatch):
             raise metadata.PackageNotFoundError(name)
         return "1.0"
 
-    monkeypatch.setattr(info.metadata, "version", version)
-    monkeypatch.setattr(info.shutil, "which", lambda name: None)
+    monkeypatch.setattr(installation.metadata, "version", version)
+    monkeypatch.setattr(installation.shutil, "which", lambda name: None)
     text = " ".join(run("info").split())
     assert "missing: pyarrow (pip install 'kernelight[io]')" in text
     assert "a Java runtime of version 17 or later" in text

@@ -6,30 +6,14 @@ Only the state of a file is read and printed; no object is made from it.
 from __future__ import annotations
 
 import os
-import platform
-import re
-import shutil
-from importlib import metadata
 from typing import Any
 
 from numpy.typing import NDArray
 
-import kernelight
-from kernelight import State
+from kernelight import State, installation
 from kernelight.base import bytes_text, counted
-from kernelight.base.checks import SIMD_LEVELS, resources
 from kernelight.cli import show
-from kernelight.state import ALGORITHM_VERSION
 from kernelight.tables.code_files import describe_encoded, source_of
-
-# Extras of the package that add something at run time, and what.
-_EXTRAS = {
-    "io": "Parquet and Arrow",
-    "plots": "pictures",
-    "search": "graphs of neighbours",
-    "onnx": "ONNX graphs",
-    "spark": "Spark",
-}
 
 
 def run(file: str | None, *, as_json: bool) -> None:
@@ -72,19 +56,8 @@ def run(file: str | None, *, as_json: bool) -> None:
 
 def _print_installation(as_json: bool) -> None:
     """Print versions, what calls use of this machine, and which optional parts are there."""
-    used = resources()
-    versions = {
-        "kernelight": kernelight.__version__,
-        "algorithm version": ALGORITHM_VERSION,
-        "Python": platform.python_version(),
-        **{name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")},
-    }
-    machine = {
-        "system": f"{platform.system()} {platform.machine()}",
-        "instruction set": SIMD_LEVELS[used.simd],
-        "threads": used.threads,
-    }
-    parts = {extra: _packages(extra) for extra in _EXTRAS}
+    versions, machine = installation.versions(), installation.machine()
+    parts = installation.optional_parts()
     if as_json:
         show.as_json({"versions": versions, "machine": machine, "optional": parts})
         return
@@ -92,23 +65,11 @@ def _print_installation(as_json: bool) -> None:
     show.say()
     show.table(
         ("optional part", "for", "packages"),
-        [(extra, _EXTRAS[extra], _said(extra, found)) for extra, found in parts.items()],
+        [
+            (extra, installation.EXTRAS[extra], _said(extra, found))
+            for extra, found in parts.items()
+        ],
     )
-
-
-def _packages(extra: str) -> dict[str, str | None]:
-    """The packages of an extra and their versions, None for one that is missing."""
-    found: dict[str, str | None] = {}
-    for line in metadata.requires("kernelight") or ():
-        name = re.match(r"[\w.-]+", line)
-        if name is not None and re.search(rf"""extra == ['"]{extra}['"]""", line):
-            try:
-                found[name[0]] = metadata.version(name[0])
-            except metadata.PackageNotFoundError:
-                found[name[0]] = None
-    if extra == "spark":
-        found["java"] = shutil.which("java")
-    return found
 
 
 def _said(extra: str, found: dict[str, str | None]) -> str:

@@ -1,0 +1,62 @@
+"""What is installed: versions, what calls use of this machine, and the optional parts."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+from importlib import metadata
+
+import kernelight
+from kernelight.base.checks import SIMD_LEVELS, resources
+from kernelight.state import ALGORITHM_VERSION
+
+__all__ = ["EXTRAS", "machine", "optional_parts", "versions"]
+
+# Extras of the package that add something at run time, and what.
+EXTRAS = {
+    "io": "Parquet and Arrow",
+    "plots": "pictures",
+    "search": "graphs of neighbours",
+    "onnx": "ONNX graphs",
+    "spark": "Spark",
+}
+
+
+def versions() -> dict[str, str | int]:
+    """Of the package, of what a seed means, of Python and of what calculates."""
+    return {
+        "kernelight": kernelight.__version__,
+        "algorithm version": ALGORITHM_VERSION,
+        "Python": platform.python_version(),
+        **{name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")},
+    }
+
+
+def machine() -> dict[str, str | int]:
+    """The system, and what a compiled call uses of it."""
+    used = resources()
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "instruction set": SIMD_LEVELS[used.simd],
+        "threads": used.threads,
+    }
+
+
+def optional_parts() -> dict[str, dict[str, str | None]]:
+    """The packages of each extra and their versions, None for one that is missing."""
+    return {extra: _packages(extra) for extra in EXTRAS}
+
+
+def _packages(extra: str) -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for line in metadata.requires("kernelight") or ():
+        name = re.match(r"[\w.-]+", line)
+        if name is not None and re.search(rf"""extra == ['"]{extra}['"]""", line):
+            try:
+                found[name[0]] = metadata.version(name[0])
+            except metadata.PackageNotFoundError:
+                found[name[0]] = None
+    if extra == "spark":
+        found["java"] = shutil.which("java")
+    return found
