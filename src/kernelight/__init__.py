@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 from kernelight.base.registry import ENTRIES
 
 if TYPE_CHECKING:
-    from kernelight import data, export, hashing, kernels, metrics, neighbors, study, theory
+    from kernelight import (
+        data,
+        export,
+        hashing,
+        installation,
+        kernels,
+        metrics,
+        neighbors,
+        study,
+        theory,
+    )
     from kernelight.base.registry import load
     from kernelight.codes import Codes
     from kernelight.data.opening import open_dataset
@@ -70,6 +80,7 @@ __all__ = [
     "export",
     "feature_map",
     "hashing",
+    "installation",
     "kernels",
     "load",
     "metrics",
@@ -94,6 +105,7 @@ _HOMES = {entry.name: entry.module for entry in ENTRIES if entry.family != "kern
             "data",
             "export",
             "hashing",
+            "installation",
             "kernels",
             "metrics",
             "neighbors",

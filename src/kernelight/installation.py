@@ -7,26 +7,23 @@ import re
 import shutil
 from importlib import metadata
 
-import kernelight
 from kernelight.base.checks import SIMD_LEVELS, resources
 from kernelight.state import ALGORITHM_VERSION
 
-__all__ = ["EXTRAS", "machine", "optional_parts", "versions"]
+__all__ = ["machine", "optional_parts", "versions"]
 
-# Extras of the package that add something at run time, and what.
-EXTRAS = {
-    "io": "Parquet and Arrow",
-    "plots": "pictures",
-    "search": "graphs of neighbours",
-    "onnx": "ONNX graphs",
-    "spark": "Spark",
-}
+_EXTRAS = ("io", "plots", "search", "onnx", "spark")  # that add something at run time
 
 
 def versions() -> dict[str, str | int]:
-    """Of the package, of what a seed means, of Python and of what calculates."""
+    """Of the package, of what a seed means, of Python and of what calculates.
+
+    >>> from kernelight.installation import versions
+    >>> versions()["algorithm version"]
+    1
+    """
     return {
-        "kernelight": kernelight.__version__,
+        "kernelight": metadata.version("kernelight"),
         "algorithm version": ALGORITHM_VERSION,
         "Python": platform.python_version(),
         **{name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")},
@@ -34,7 +31,12 @@ def versions() -> dict[str, str | int]:
 
 
 def machine() -> dict[str, str | int]:
-    """The system, and what a compiled call uses of it."""
+    """The system, and what a compiled call uses of it.
+
+    >>> from kernelight.installation import machine
+    >>> sorted(machine())
+    ['instruction set', 'system', 'threads']
+    """
     used = resources()
     return {
         "system": f"{platform.system()} {platform.machine()}",
@@ -44,8 +46,13 @@ def machine() -> dict[str, str | int]:
 
 
 def optional_parts() -> dict[str, dict[str, str | None]]:
-    """The packages of each extra and their versions, None for one that is missing."""
-    return {extra: _packages(extra) for extra in EXTRAS}
+    """The packages of each extra and their versions, None for one that is missing.
+
+    >>> from kernelight.installation import optional_parts
+    >>> sorted(optional_parts())
+    ['io', 'onnx', 'plots', 'search', 'spark']
+    """
+    return {extra: _packages(extra) for extra in _EXTRAS}
 
 
 def _packages(extra: str) -> dict[str, str | None]:

@@ -37,6 +37,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "codes": ({"_core", "base.checks", "base.files", "state"}, NUMERIC | {"pyarrow"}),
     "scaling": (BASE, NUMERIC | {"sklearn"}),
     "metrics": (set(), {"numpy"}),
+    "installation": ({"base.checks", "state"}, set()),
     "theory": ({"base.sparse"}, NUMERIC),
     "kernels": (BASE, NUMERIC),
     "maps": (BASE | {"kernels", "scaling", "theory"}, NUMERIC | {"sklearn"}),

@@ -15,6 +15,14 @@ from kernelight.base import bytes_text, counted
 from kernelight.cli import show
 from kernelight.tables.code_files import describe_encoded, source_of
 
+_EXTRAS = {  # and what they are for
+    "io": "Parquet and Arrow",
+    "plots": "pictures",
+    "search": "graphs of neighbours",
+    "onnx": "ONNX graphs",
+    "spark": "Spark",
+}
+
 
 def run(file: str | None, *, as_json: bool) -> None:
     """Print what is in the file, and how many bytes each part takes; without one, versions."""
@@ -65,10 +73,7 @@ def _print_installation(as_json: bool) -> None:
     show.say()
     show.table(
         ("optional part", "for", "packages"),
-        [
-            (extra, installation.EXTRAS[extra], _said(extra, found))
-            for extra, found in parts.items()
-        ],
+        [(extra, _EXTRAS[extra], _said(extra, found)) for extra, found in parts.items()],
     )
 
 
