@@ -222,7 +222,7 @@ def _against_mllib(spark: Any, folder: Path, n_rows: int) -> Row:
     one = TextShingles(lengths=(1, 1))
     vectors = [(at, SparseVector(WORDS, row.indices, row.data)) for at, row in enumerate(X)]
     sets = spark.createDataFrame(vectors, ["id", "features"])
-    path = str(folder / "vectors.parquet")
+    path = str(folder / "sets_vectors.parquet")
     sets.repartition(8).write.parquet(path)
     sets = spark.read.parquet(path)
     hashing = MinHashLSH(inputCol="features", outputCol="hashes", numHashTables=TABLES, seed=0)
