@@ -1,8 +1,8 @@
-"""What many rows cost on Spark: the table of docs/scale.md, from the constants that were measured.
+"""What many rows cost on Spark: a table, from the constants that were measured.
 
     python benchmarks/_cluster_sizing.py
 
-writes it from cluster_constants.json, which `cluster.run` leaves behind. All of it is linear in the
+prints it from cluster_constants.json, which `cluster.run` leaves behind. All of it is linear in the
 rows; each constant is for a million of them.
 """
 
@@ -13,21 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FILE = Path(__file__).resolve().parent / "cluster_constants.json"
-PAGE = FILE.parents[1] / "docs" / "scale.md"
-BEGIN, END = "<!-- written by benchmarks/_cluster_sizing.py -->\n", "<!-- end -->\n"
 SIZES = {"10^9": 1e9, "10^11": 1e11}
 HOUR, GIB, MILLION = 3600.0, float(1 << 30), 1e6
 BLOCK_GIB = 8.0  # of a worker, for the number of blocks
 MEASURED: dict[str, float] = {}  # what a run has measured so far
 UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
-
-
-def write() -> None:
-    """The table into the page."""
-    text = PAGE.read_text()
-    before, rest = text.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
-    PAGE.write_text(before + BEGIN + table(json.loads(FILE.read_text())) + END + after)
 
 
 def table(measured: dict[str, float]) -> str:
@@ -72,4 +62,4 @@ def _bytes(count: float) -> str:
 
 
 if __name__ == "__main__":
-    write()
+    print(table(json.loads(FILE.read_text())))
