@@ -259,8 +259,9 @@ class TableMap(Storable):
             fitted._check_fitted()
             made._set(ScaledMap(Scaling("none", fitted.n_features_in_, {}), fitted), None)
         else:
+            said = "is of the type" if where == "This" else "holds a"
             raise ValueError(
-                f"{where} is of the type {type(fitted).__name__}, which is neither a map nor a "
+                f"{where} {said} {type(fitted).__name__}, which is neither a map nor a "
                 f"model with a map."
             )
         return made
