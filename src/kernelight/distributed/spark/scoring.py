@@ -6,6 +6,7 @@ that the result is that of one machine, whatever partitions, batches and retries
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -138,7 +139,7 @@ def _mapped(df: Any, made: list[Any], work: _Work) -> Any:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Work(ABC):
     """What a worker does with each batch: the columns that pass through, and what is made."""
 
     ticket: Ticket
@@ -155,8 +156,9 @@ class _Work:
             columns = [batch.column(name) for name in self.keep]
             yield pa.RecordBatch.from_arrays([*columns, *made.values()], names=[*self.keep, *made])
 
+    @abstractmethod
     def made(self, fitted: Any, batch: Any) -> dict[str, Any]:
-        raise NotImplementedError
+        """The columns that are made of a batch."""
 
 
 @dataclass(frozen=True)
