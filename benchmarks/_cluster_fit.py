@@ -4,8 +4,8 @@ Rows are 200,000 of Covertype in a random order, of two classes (the largest and
 Parquet file of columns from 0 to 1; 50,000 other rows are the test. The reference is the linear
 model of the same codes on one machine, to a gap of 1e-4. MLlib's `LinearSVC` learns from the
 one-hot vectors of these codes, which are made before its time is taken, with the regularization
-that stands for the same C; its loss is the hinge. It gets more iterations until it is as accurate,
-at most 400.
+that stands for the same C; its loss is the hinge. It is charged with the fewest iterations by which
+it is as accurate; if none of those tried is, with the fewest that are as accurate as its best.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def fitting(spark: Any, folder: Path, *, quick: bool) -> list[Row]:
     df, there = spark.read.parquet(path), _table(X[test], y[test])
 
     fits: list[TableModel] = []
-    _fitted(df, 1, fits)  # what is compiled and loaded at the first call
+    _fitted(df, ROUNDS, fits)  # what is compiled and loaded at the first call
     short, long = best_cpu(
         3, partial(_fitted, df, ROUNDS, fits), partial(_fitted, df, MORE_ROUNDS, fits)
     )
@@ -165,7 +165,7 @@ def _against_mllib(
     _write_vectors(path, codes, y)
     vectors = spark.read.parquet(path)
     X = test_codes.to_csr()
-    cost, accuracy, iterations = 0.0, 0.0, 0
+    tried: list[tuple[int, float, float]] = []
     for iterations in ITERATIONS:
         learner = LinearSVC(
             maxIter=iterations, regParam=1.0 / len(y), standardization=False, tol=0.0
@@ -175,10 +175,12 @@ def _against_mllib(
         cost = java_cpu() - before
         weights = np.asarray(found.coefficients.toArray())
         right = (X @ weights + found.intercept > 0).astype(int) == test_y
-        accuracy = 100 * float(right.mean())
-        print(f"MLlib, {iterations} iterations: {accuracy:.2f} %, {cost:.1f} CPU s", flush=True)
-        if accuracy >= at_home - POINTS:
+        tried.append((iterations, 100 * float(right.mean()), cost))
+        print(f"MLlib, {iterations} iterations: {tried[-1][1]:.2f} %, {cost:.1f} CPU s", flush=True)
+        if tried[-1][1] >= at_home - POINTS:
             break
+    wanted = min(at_home, max(accuracy for _, accuracy, _ in tried)) - POINTS
+    iterations, accuracy, cost = next(each for each in tried if each[1] >= wanted)
     return {
         "claim": f"fit of {len(y):,} rows, {ROUNDS} rounds, from columns: {ours:.1f} CPU s",
         "peer": f"MLlib's LinearSVC on one-hot vectors, {iterations} iterations, "

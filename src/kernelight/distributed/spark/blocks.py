@@ -25,7 +25,9 @@ from kernelight.tables.block_training import BlockRows, training_rows
 # Columns beside those of a user.
 BLOCK, HASH, ID = "kernelight_block", "kernelight_hash", "kernelight_id"
 VALUES, CONTENT = "kernelight_values", "kernelight_content"
-PIECE_BYTES = 1 << 20  # of the codes of a piece
+# Of the codes of a piece. Arrays above half a region of the heap, 512 KB, are expensive for a JVM:
+# with pieces of 1 MB a fit took a tenth more CPU time.
+PIECE_BYTES = 1 << 18
 ATTEMPTS = 4  # of a round, where executors are lost
 PIECES = (
     f"{BLOCK} int, piece int, n_rows int, values binary, content binary, digest long, "
@@ -223,7 +225,7 @@ class SparkBlocks:
             yield BlockSums(own, ahead, loss, conjugate)
 
     def _done(self, task: RoundTask) -> Any:
-        """The frame that a round makes; computed, if there are new duals in it."""
+        """The frame that a round makes; if there are new duals in it, it is kept."""
         work = self._work(task)
         pieces = self._pieces.groupBy(BLOCK)
         if self._duals is None:
@@ -238,7 +240,7 @@ class SparkBlocks:
                 return work(key, table, duals)
 
             done = pieces.cogroup(self._duals.groupBy(BLOCK)).applyInArrow(go_on, ROUNDS)
-        return self._steps.keep(done, f"duals{task.number}") if task.epochs else done
+        return self._steps.keep(done, f"duals{task.number}", later=True) if task.epochs else done
 
     def _work(self, task: RoundTask) -> Any:
         """What is done with each block."""

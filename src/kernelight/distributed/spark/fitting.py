@@ -154,8 +154,9 @@ def fit(
         )
         if steps.folder is not None:
             pieces = steps.keep(pieces, "blocks")
-        # without a folder Spark computes it again from the rows where an executor is lost
-        pieces = pieces.repartition(n_blocks, BLOCK).persist()
+        # Without a folder Spark computes it again from the rows where an executor is lost. Sorted
+        # as each round wants it, so that no round sorts.
+        pieces = pieces.repartition(n_blocks, BLOCK).sortWithinPartitions(BLOCK).persist()
         try:
             seen = _seen(pieces, training, expected)
             problem = training.problem(seen, n_blocks)

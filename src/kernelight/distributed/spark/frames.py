@@ -61,10 +61,13 @@ class Steps:
                 f"work={self._work!r} is no folder that Spark can write to: {first}"
             ) from error
 
-    def keep(self, df: Any, name: str) -> Any:
-        """The same frame, computed."""
+    def keep(self, df: Any, name: str, *, later: bool = False) -> Any:
+        """The same frame, computed; ``later``: by the first job that reads all of it, if it can be.
+
+        That spares a job, which costs as much as some megabytes.
+        """
         if self.folder is None:
-            return df.localCheckpoint(eager=True)
+            return df.localCheckpoint(eager=not later)
         path = os.path.join(self.folder, name)
         df.write.parquet(path)
         return self._spark.read.schema(df.schema).parquet(path)
