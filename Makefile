@@ -16,7 +16,7 @@ BUILD_REQUIRES = $(shell sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml
 # An environment whose Python has gone (upgraded, moved) is made again.
 GONE := $(if $(wildcard $(BIN)/python),,gone)
 
-.PHONY: help setup demo test test-all release-check wheel-check portable bench papers papers-quick lint stub sanitize dist wheels clean gone force
+.PHONY: help setup demo test test-all docs release-check wheel-check portable bench papers papers-quick lint stub sanitize dist wheels clean gone force
 .DELETE_ON_ERROR:
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "                                 DATA a sample of the papers: before a release (half an hour)"
 	@echo "make portable  the golden vectors on aarch64, riscv64 and s390x, by cross compilers and qemu-user"
 	@echo "make setup     only set up .venv: the package and what its tests and checks need"
+	@echo "make docs      the documentation site in build/site/html (some minutes the first time; DOCS=--no-gallery: no examples run)"
 	@echo "make bench     run all benchmarks against their peers (half an hour; BENCH=--quick: rough ratios, in minutes)"
 	@echo "make papers DATA=<folder>        compute the tables and figures of the papers again (hours; goes on where it stopped)"
 	@echo "make papers-quick DATA=<folder>  a sample of each (some minutes)"
@@ -71,7 +72,7 @@ $(VENV)/.built: $(VENV)/.tools $(COMPILED) build/modules pyproject.toml
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.all $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.papers: $(VENV)/.%: $(VENV)/.built pyproject.toml
+$(VENV)/.all $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.papers $(VENV)/.docs: $(VENV)/.%: $(VENV)/.built pyproject.toml
 	@$(PIP) $$($(BIN)/python tools/extra.py $*)
 	@touch $@
 
@@ -121,6 +122,9 @@ wheel-check: dist
 	model = kernelight.KernelClassifier().fit(*data.load_iris(return_X_y=True)); \
 	assert model.score(*data.load_iris(return_X_y=True)) > 0.9; \
 	print('The wheel works:', kernelight.__file__)"
+
+docs: $(VENV)/.all $(VENV)/.docs
+	@$(BIN)/python tools/docs_site/build.py $(DOCS)
 
 bench: $(VENV)/.bench
 	@$(BIN)/python benchmarks/run.py $(BENCH)
