@@ -95,6 +95,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "kernelight"
 html_static_path = ["_static", str(ROOT / "build" / "site" / "source" / "_assets")]
 html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False

@@ -44,7 +44,9 @@ def draw(axes: Any, title: str, model: Any, rows: Any, labels: Any, test: Any) -
     score = np.clip(model.decision_function(plane).reshape(SIDE, SIDE), -1.5, 1.5)
     colours = matplotlib.colors.LinearSegmentedColormap.from_list("two", [BLUE, ORANGE])
     corners = (line[0], line[-1], line[0], line[-1])
-    axes.imshow(score, origin="lower", extent=corners, cmap=colours, alpha=0.45, vmin=-1.5, vmax=1.5)
+    axes.imshow(
+        score, origin="lower", extent=corners, cmap=colours, alpha=0.45, vmin=-1.5, vmax=1.5
+    )
     axes.contour(line, line, score, levels=[0], colors=GREY, linewidths=1.3)
     for label, colour in enumerate((BLUE, ORANGE)):
         axes.scatter(*rows[labels == label].T, s=5, color=colour, linewidths=0)
