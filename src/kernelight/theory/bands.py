@@ -39,6 +39,23 @@ _MOST = 10_000
 class Bands(NamedTuple):
     """Bands, slots in each, and what to expect of them: `choose_bands`.
 
+    Parameters
+    ----------
+    bands : int
+        How many bands there are.
+    rows : int
+        Slots in each band.
+    recall : float
+        The fraction of pairs at the threshold that are found.
+    precision : float
+        The fraction of candidates that are above the threshold.
+
+    See Also
+    --------
+    choose_bands : Chooses them for a goal.
+
+    Examples
+    --------
     >>> from kernelight.theory import Bands
     >>> Bands(bands=20, rows=5, recall=0.9, precision=0.8).rows
     5
@@ -58,6 +75,29 @@ def band_probability(
     With ``bits``, slots of that many bits agree with `bbit_collision` of J, so bands agree more
     often.
 
+    Parameters
+    ----------
+    J : array_like
+        Values of the kernel, 0 to 1.
+    bands : array_like
+        How many bands there are.
+    rows : array_like
+        Slots in each band.
+    bits : array_like or None, default=None
+        Bits of a slot; None is a slot that agrees with probability J.
+
+    Returns
+    -------
+    float or array
+        The probability that at least one band agrees in all its slots.
+
+    See Also
+    --------
+    band_threshold : Where this curve climbs.
+    choose_bands : Bands and rows for a goal.
+
+    Examples
+    --------
     >>> from kernelight.theory import band_probability
     >>> band_probability([0.0, 0.2, 0.5, 0.8, 1.0], bands=20, rows=5).round(6)
     array([0.      , 0.006381, 0.470051, 0.999644, 1.      ])
@@ -75,6 +115,24 @@ def band_threshold(bands: ArrayLike, rows: ArrayLike) -> Array:
 
     A pair there is a candidate with probability 1 - (1 - 1/b)^b, about 1 - 1/e.
 
+    Parameters
+    ----------
+    bands : array_like
+        How many bands there are.
+    rows : array_like
+        Slots in each band.
+
+    Returns
+    -------
+    float or array
+        The kernel value.
+
+    See Also
+    --------
+    band_probability : The curve.
+
+    Examples
+    --------
     >>> from kernelight.theory import band_threshold
     >>> band_threshold(20, [4, 5, 6]).round(3)
     array([0.473, 0.549, 0.607])
@@ -104,6 +162,33 @@ def choose_bands(
     them; without one they are assumed to be spread evenly over [0, 1], which flatters: in most data
     nearly all pairs are far apart. Recall assumes nothing.
 
+    Parameters
+    ----------
+    n_components : int
+        Slots of a code: bands times rows are at most as many.
+    threshold : float
+        The kernel value from which pairs are to be found, between 0 and 1.
+    recall : float or None, default=None
+        The goal: the fraction of pairs at the threshold that must be found.
+    precision : float or None, default=None
+        The other goal: the fraction of candidates that must be above the threshold.
+    bits : int or None, default=None
+        Bits of a slot; None is a slot that agrees with the probability of the kernel.
+    similarities : array_like or None, default=None
+        A sample of kernel values of pairs; None is evenly spread over [0, 1].
+
+    Returns
+    -------
+    Bands
+        Bands, rows, and the recall and precision to expect.
+
+    See Also
+    --------
+    band_probability : The curve behind the choice.
+    kernelight.neighbors.MinMaxNeighbors : The search that plans its bands so.
+
+    Examples
+    --------
     >>> from kernelight.theory import choose_bands
     >>> choice = choose_bands(128, 0.5, recall=0.9)
     >>> choice.bands, choice.rows, round(choice.recall, 6), round(choice.precision, 6)

@@ -170,6 +170,24 @@ def hamming_rate(K: ArrayLike) -> Array:
     everywhere. BE bounds it (lemma 1); this is the thing itself. Unrelated rows differ in 40.5 % of
     the bits, not in half, so that products of bits average 1 - 2 h >= 0.19, not K as BE says.
 
+    Parameters
+    ----------
+    K : array_like
+        Values of the kernel, 0 to 1.
+
+    Returns
+    -------
+    float or array
+        The fraction, 0 to 4/pi^2.
+
+    See Also
+    --------
+    kernel_from_hamming : The inverse.
+    hamming_bounds : Bounds in closed form.
+    kernelight.BinaryFourier : The map that makes such bits.
+
+    Examples
+    --------
     >>> from kernelight.theory import hamming_rate
     >>> hamming_rate([0.0, 0.5, 0.99, 1.0]).round(6)
     array([0.405285, 0.266767, 0.035947, 0.      ])
@@ -182,6 +200,23 @@ def kernel_from_hamming(rate: ArrayLike) -> Array:
 
     A fraction beyond 4/pi^2, which an estimate may have by chance, gives 0, one below 0 gives 1.
 
+    Parameters
+    ----------
+    rate : array_like
+        Fractions of bits that differ.
+
+    Returns
+    -------
+    float or array
+        The value of the Gaussian kernel, 0 to 1.
+
+    See Also
+    --------
+    hamming_rate : The inverse.
+    kernel_from_hamming_variance : How well it estimates.
+
+    Examples
+    --------
     >>> from kernelight.theory import hamming_rate, kernel_from_hamming
     >>> kernel_from_hamming(hamming_rate([0.1, 0.5, 0.99])).round(9)
     array([0.1 , 0.5 , 0.99])
@@ -197,6 +232,22 @@ def kernel_from_hamming_variance(K: ArrayLike) -> Array:
     By the delta method. Falls from 3.3 at K = 0 to 0 at K = 1; full-precision features
     (`paired_variance`) have 1 at K = 0.
 
+    Parameters
+    ----------
+    K : array_like
+        Values of the kernel, 0 to 1.
+
+    Returns
+    -------
+    float or array
+        The variance of a single component: divide by the number of components.
+
+    See Also
+    --------
+    kernel_from_sign_cosine_variance : The same without a threshold.
+
+    Examples
+    --------
     >>> from kernelight.theory import kernel_from_hamming_variance
     >>> kernel_from_hamming_variance([0.0, 0.5, 1.0]).round(6)
     array([3.301652, 2.202197, 0.      ])
@@ -213,6 +264,22 @@ def hamming_bounds(K: ArrayLike) -> tuple[Array, Array]:
     the root is printed as sqrt(1 - K^2) / 2. That holds too, but Jensen's inequality gives this
     one: h = E|cos a - cos b| / 2 and E(cos a - cos b)^2 = 1 - K.
 
+    Parameters
+    ----------
+    K : array_like
+        Values of the kernel, 0 to 1.
+
+    Returns
+    -------
+    tuple of two arrays
+        The lower and the upper bound.
+
+    See Also
+    --------
+    hamming_rate : What they bound.
+
+    Examples
+    --------
     >>> from kernelight.theory import hamming_bounds
     >>> low, high = hamming_bounds([0.0, 0.5, 1.0])
     >>> low.round(6), high.round(6)
@@ -237,6 +304,26 @@ def bits_needed(
     logarithm of the rows: one given pair needs log(2 / (1 - confidence)) / (2 deviation^2) by the
     same inequality, 738 in the example.
 
+    Parameters
+    ----------
+    n_rows : array_like
+        Rows, all pairs of which are meant.
+    deviation : array_like
+        How far a fraction may be from its mean, above 0.
+    confidence : array_like, default=0.95
+        The probability that all are within it.
+
+    Returns
+    -------
+    int or array
+        The number of bits.
+
+    See Also
+    --------
+    components_needed : For single pairs, and other methods.
+
+    Examples
+    --------
     >>> from kernelight.theory import bits_needed
     >>> bits_needed(1000, 0.05)
     3363
@@ -256,6 +343,23 @@ def sign_cosine_mean(K: ArrayLike) -> Array:
     1. BE's listing drops the threshold t of its definition: this is the kernel it really uses. It
     is no worse than the other, but they must not be mixed.
 
+    Parameters
+    ----------
+    K : array_like
+        Values of the kernel, 0 to 1.
+
+    Returns
+    -------
+    float or array
+        The mean product, 0 to 1.
+
+    See Also
+    --------
+    kernel_from_sign_cosine : The inverse.
+    hamming_rate : The same with a threshold.
+
+    Examples
+    --------
     >>> from kernelight.theory import sign_cosine_mean
     >>> sign_cosine_mean([0.0, 0.5, 0.99, 1.0]).round(6)
     array([0.      , 0.405461, 0.927985, 1.      ])
@@ -269,6 +373,22 @@ def kernel_from_sign_cosine(mean: ArrayLike) -> Array:
     The inverse of `sign_cosine_mean`. A mean below 0, which an estimate may have by chance, gives
     0.
 
+    Parameters
+    ----------
+    mean : array_like
+        Means of products of bits -1 and 1.
+
+    Returns
+    -------
+    float or array
+        The value of the Gaussian kernel, 0 to 1.
+
+    See Also
+    --------
+    sign_cosine_mean : The inverse.
+
+    Examples
+    --------
     >>> from kernelight.theory import kernel_from_sign_cosine, sign_cosine_mean
     >>> kernel_from_sign_cosine(sign_cosine_mean([0.1, 0.5, 0.99])).round(9)
     array([0.1 , 0.5 , 0.99])
@@ -284,6 +404,22 @@ def kernel_from_sign_cosine_variance(K: ArrayLike) -> Array:
     By the delta method. Below that with a threshold (`kernel_from_hamming_variance`) everywhere:
     less than half of it at K = 0, nearly the same at K = 1.
 
+    Parameters
+    ----------
+    K : array_like
+        Values of the kernel, 0 to 1.
+
+    Returns
+    -------
+    float or array
+        The variance of a single component: divide by the number of components.
+
+    See Also
+    --------
+    kernel_from_hamming_variance : The same with a threshold.
+
+    Examples
+    --------
     >>> from kernelight.theory import kernel_from_sign_cosine_variance
     >>> kernel_from_sign_cosine_variance([0.0, 0.5, 1.0]).round(6)
     array([1.522017, 1.261922, 0.      ])

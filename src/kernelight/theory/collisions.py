@@ -28,6 +28,22 @@ def collision_variance(P: ArrayLike) -> Array:
     Exact for every k. LGMM (7) for consistent weighted sampling, where P is the min-max kernel;
     signs and bits of projections have the same.
 
+    Parameters
+    ----------
+    P : array_like
+        Probabilities that a slot agrees.
+
+    Returns
+    -------
+    float or array
+        The variance of a single component: divide by the number of components.
+
+    See Also
+    --------
+    bbit_variance : The same for slots of few bits.
+
+    Examples
+    --------
     >>> from kernelight.theory import collision_variance
     >>> collision_variance([0.0, 0.2, 0.5, 1.0])
     array([0.  , 0.16, 0.25, 0.  ])
@@ -43,6 +59,25 @@ def bbit_collision(K: ArrayLike, bits: ArrayLike) -> Array:
     of i*: of nonnegative rows the very lowest is constant, so that b bits act as b - 1, and 1 bit
     agrees always.
 
+    Parameters
+    ----------
+    K : array_like
+        Values of the kernel, 0 to 1.
+    bits : array_like
+        Bits of a slot, 1 to 64.
+
+    Returns
+    -------
+    float or array
+        The probability.
+
+    See Also
+    --------
+    kernel_from_bbit : The inverse.
+    kernelight.GCWS : The map that makes such codes.
+
+    Examples
+    --------
     >>> from kernelight.theory import bbit_collision
     >>> bbit_collision(4 / 9, [1, 2, 4, 8]).round(5)
     array([0.72222, 0.58333, 0.47917, 0.44661])
@@ -56,6 +91,25 @@ def kernel_from_bbit(P: ArrayLike, bits: ArrayLike) -> Array:
 
     Negative where fewer slots agree than by chance; cutting it off at 0 would give it a bias.
 
+    Parameters
+    ----------
+    P : array_like
+        Fractions of slots that agree, 0 to 1.
+    bits : array_like
+        Bits of a slot, 1 to 64.
+
+    Returns
+    -------
+    float or array
+        The estimate of the kernel.
+
+    See Also
+    --------
+    bbit_collision : The inverse.
+    bbit_variance : Its variance.
+
+    Examples
+    --------
     >>> from kernelight.theory import kernel_from_bbit
     >>> kernel_from_bbit([0.0, 0.25, 0.625, 1.0], 2).round(6)
     array([-0.333333,  0.      ,  0.5     ,  1.      ])
@@ -69,6 +123,25 @@ def bbit_variance(K: ArrayLike, bits: ArrayLike) -> Array:
 
     Exact for every k.
 
+    Parameters
+    ----------
+    K : array_like
+        Values of the kernel, 0 to 1.
+    bits : array_like
+        Bits of a slot, 1 to 64.
+
+    Returns
+    -------
+    float or array
+        The variance of a single component: divide by the number of components.
+
+    See Also
+    --------
+    collision_variance : The same for slots that never agree by chance.
+    components_needed : How many slots an error takes.
+
+    Examples
+    --------
     >>> from kernelight.theory import bbit_variance
     >>> bbit_variance(0.1, [1, 4, 8]).round(6)
     array([0.99    , 0.15    , 0.093529])
@@ -87,6 +160,24 @@ def zero_bit_bounds(U: Any, V: Any = None) -> tuple[Array, Array]:
     0.05, not 0.01. The upper bound is attained by two entries, of which one row has the larger in
     one and the smaller in the other. Dense or sparse; a row of zeros gives 0.
 
+    Parameters
+    ----------
+    U : {array_like, sparse matrix} of shape (n, d)
+        Rows, signed or not.
+    V : {array_like, sparse matrix} of shape (m, d) or None, default=None
+        Rows that are compared with them; None is ``U``.
+
+    Returns
+    -------
+    tuple of two arrays of shape (n, m)
+        The lower bound, which is the min-max kernel, and the upper bound.
+
+    See Also
+    --------
+    kernelight.GCWS : ``t_bits=0`` makes such codes.
+
+    Examples
+    --------
     >>> from kernelight.theory import zero_bit_bounds
     >>> low, high = zero_bit_bounds([[1.0, 2.0], [-3.0, 0.0]], [[2.0, 1.0], [10.0, 20.0]])
     >>> low.round(6), high.round(6)

@@ -45,6 +45,24 @@ def relative_variance(E: ArrayLike, method: str) -> Array:
     where the formula of RFF in the text lacks a square; and where the gain of GCWS over NRFF is
     said to be largest at large E, it is largest at small E and lost above `gcws_crossover`.
 
+    Parameters
+    ----------
+    E : array_like
+        Values of the kernel, 0 to 1.
+    method : {"rff", "nrff", "paired", "gcws", "binary", "sign_cosine"}
+        How the kernel is estimated.
+
+    Returns
+    -------
+    float or array
+        The variance of a single component over the square of the kernel.
+
+    See Also
+    --------
+    gcws_crossover : Where two of the curves cross.
+
+    Examples
+    --------
     >>> from kernelight.theory import relative_variance
     >>> relative_variance([0.0, 0.5, 1.0], "rff")
     array([  inf, 3.125, 0.5  ])
@@ -67,6 +85,23 @@ def gcws_crossover(method: str = "nrff") -> float:
     E is large"), 0.755 for "paired", which is the root of E^3 + E^2 = 1. Features without
     normalisation ("rff") never vary less.
 
+    Parameters
+    ----------
+    method : {"nrff", "paired"}, default="nrff"
+        The Fourier features.
+
+    Returns
+    -------
+    float
+        The kernel value.
+
+    See Also
+    --------
+    relative_variance : The curves that cross there.
+    rbf_through_gmm_crossover : For one and the same kernel.
+
+    Examples
+    --------
     >>> from kernelight.theory import gcws_crossover
     >>> round(gcws_crossover("nrff"), 5), round(gcws_crossover("paired"), 5)
     (0.78658, 0.75488)
@@ -85,6 +120,25 @@ def rbf_through_gmm_crossover(gamma: ArrayLike, method: str = "nrff") -> Array:
     The root of V(exp(-gamma (1 - rho))) = `rbf_through_gmm_variance`. LGMM's figure 4 says "except
     for the very high similarity region": true for large gamma only.
 
+    Parameters
+    ----------
+    gamma : array_like
+        The gamma of the kernel exp(-gamma (1 - rho)), at least 0.
+    method : {"nrff", "paired"}, default="nrff"
+        The Fourier features.
+
+    Returns
+    -------
+    float or array
+        The correlation.
+
+    See Also
+    --------
+    rbf_through_gmm_variance : The variance through samples.
+    gcws_crossover : For kernels of the same value.
+
+    Examples
+    --------
     >>> from kernelight.theory import rbf_through_gmm_crossover
     >>> rbf_through_gmm_crossover([0.1, 1, 10, 100]).round(3)
     array([0.565, 0.535, 0.845, 0.976])

@@ -38,6 +38,25 @@ def rho_from_gmm(g: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
     / sum |x|, or scale rows first. A g beyond what rho = 1 gives, which an estimate may have by
     chance, gives 1.
 
+    Parameters
+    ----------
+    g : array_like
+        Values of the min-max kernel, 0 to 1.
+    sigma : array_like, default=1.0
+        The scale of y, that of x being 1.
+
+    Returns
+    -------
+    float or array
+        The correlation, -1 to 1.
+
+    See Also
+    --------
+    gmm_limit : The inverse.
+    rho_from_gmm_variance : Its variance.
+
+    Examples
+    --------
     >>> from kernelight.theory import gmm_limit, rho_from_gmm
     >>> rho_from_gmm(gmm_limit([-1.0, 0.0, 0.9])).round(9)
     array([-1. ,  0. ,  0.9])
@@ -62,6 +81,26 @@ def rho_from_gmm_variance(
     sigma = 1 (TGMM section 5). Assumes that sigma is known; one that is estimated from the same
     rows adds to it. Infinite for nu <= 2.
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+    nu : array_like, default=inf
+        Degrees of freedom of Student's t; infinity is the normal distribution.
+    sigma : array_like, default=1.0
+        The scale of y, that of x being 1.
+
+    Returns
+    -------
+    float or array
+        The variance times the number of coordinates n.
+
+    See Also
+    --------
+    rho_variance_ratio : Compared with the cosine.
+
+    Examples
+    --------
     >>> from kernelight.theory import rho_from_gmm_variance
     >>> rho_from_gmm_variance([0.0, 0.5, 0.9], 3).round(6)
     array([2.081369, 1.043727, 0.06458 ])
@@ -82,6 +121,24 @@ def cosine_variance(rho: ArrayLike, nu: ArrayLike = math.inf) -> Array:
     3 and corollary 1. Where 8th moments are infinite (nu <= 8) it is approached slowly: for nu = 5,
     7 % below it at n = 10,000.
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+    nu : array_like, default=inf
+        Degrees of freedom of Student's t; infinity is the normal distribution.
+
+    Returns
+    -------
+    float or array
+        The variance times the number of coordinates n.
+
+    See Also
+    --------
+    rho_from_gmm_variance : The other estimate of rho.
+
+    Examples
+    --------
     >>> from kernelight.theory import cosine_variance
     >>> cosine_variance([-1.0, 0.0, 0.5], 6)
     array([0.   , 2.   , 1.125])
@@ -102,6 +159,24 @@ def rho_variance_ratio(rho: ArrayLike, nu: ArrayLike = math.inf) -> Array:
     not much loss). At rho = 1, where both vanish, it is the limit; towards -1 it grows without
     bound.
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+    nu : array_like, default=inf
+        Degrees of freedom of Student's t; infinity is the normal distribution.
+
+    Returns
+    -------
+    float or array
+        The ratio: below 1 the min-max kernel is better.
+
+    See Also
+    --------
+    rho_crossover : Where it is 1.
+
+    Examples
+    --------
     >>> from kernelight.theory import rho_variance_ratio
     >>> rho_variance_ratio([-0.9, 0.0, 0.5, 0.9]).round(2)
     array([3.35, 1.33, 1.18, 1.14])
@@ -122,6 +197,22 @@ def rho_crossover(rho: ArrayLike) -> Array:
     There `rho_variance_ratio` is 1. TGMM has "roughly 8"; as n grows it is 4 at rho = -1, 8.7 at 0,
     and near 15 at 1.
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+
+    Returns
+    -------
+    float or array
+        The degrees of freedom.
+
+    See Also
+    --------
+    rho_variance_ratio : What is 1 there.
+
+    Examples
+    --------
     >>> from kernelight.theory import rho_crossover
     >>> rho_crossover([-0.9, 0.0, 0.5, 0.9]).round(1)
     array([ 4.7,  8.7, 12.3, 14.9])

@@ -102,6 +102,24 @@ def gmm_single(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
     the curve is above `gmm_limit` for rho < 1/2 only, and below for the others (TGMM's figure 7 has
     it above everywhere).
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+    sigma : array_like, default=1.0
+        The scale of y, that of x being 1.
+
+    Returns
+    -------
+    float or array
+        The mean, 0 to 1.
+
+    See Also
+    --------
+    gmm_limit : The kernel of many coordinates.
+
+    Examples
+    --------
     >>> from kernelight.theory import gmm_single
     >>> gmm_single([-1.0, 0.0, 0.5, 1.0]).round(6)
     array([0.      , 0.220636, 0.333333, 1.      ])
@@ -125,6 +143,25 @@ def gmm_limit(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
     Almost surely if E T is finite (t: nu > 1), in probability for nu = 1. For sigma = 1 it is (1 -
     s) / (1 + s), s = sqrt((1 - rho) / 2). TGMM's theorem 1.
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+    sigma : array_like, default=1.0
+        The scale of y, that of x being 1.
+
+    Returns
+    -------
+    float or array
+        The limit, 0 to 1.
+
+    See Also
+    --------
+    kernelight.theory.rho_from_gmm : The inverse.
+    gmm_variance : How fast it is reached.
+
+    Examples
+    --------
     >>> from kernelight.theory import gmm_limit
     >>> gmm_limit([-1.0, 0.0, 0.5, 1.0]).round(6)
     array([0.      , 0.171573, 0.333333, 1.      ])
@@ -138,6 +175,24 @@ def gmm_limit(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
 def elliptical_h(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
     """H = (1 + sigma + q) / pi of TGMM's theorem 2: E[sum of maxima] / (n E T).
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+    sigma : array_like, default=1.0
+        The scale of y, that of x being 1.
+
+    Returns
+    -------
+    float or array
+        H.
+
+    See Also
+    --------
+    elliptical_v : The other part of the variance.
+
+    Examples
+    --------
     >>> from kernelight.theory import elliptical_h
     >>> elliptical_h([-0.5, 0.0, 1.0]).round(6)
     array([1.187949, 1.086778, 0.63662 ])
@@ -152,6 +207,24 @@ def elliptical_v(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
     The formula stands at the head of the module. TGMM's form for sigma = 1 in theorem 2 is 16 times
     too small; that in corollary 2 is right.
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+    sigma : array_like, default=1.0
+        The scale of y, that of x being 1.
+
+    Returns
+    -------
+    float or array
+        V.
+
+    See Also
+    --------
+    gmm_variance : The variance that is made of both.
+
+    Examples
+    --------
     >>> from kernelight.theory import elliptical_v
     >>> elliptical_v([-0.5, 0.0, 0.5, 1.0]).round(6)
     array([0.041143, 0.085469, 0.085719, 0.      ])
@@ -168,6 +241,24 @@ def t_moment(nu: ArrayLike, order: ArrayLike) -> Array:
     nu = inf is the normal law, 2^(r/2) Gamma(1 + r/2). TGMM's theorem 2(ii) has r = 1, 2, its
     section 5 r = 4.
 
+    Parameters
+    ----------
+    nu : array_like
+        Degrees of freedom of Student's t; infinity is the normal distribution.
+    order : array_like
+        The r of the moment, at least 0.
+
+    Returns
+    -------
+    float or array
+        The moment.
+
+    See Also
+    --------
+    gmm_variance : Where moments of order 1 and 2 come in.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from kernelight.theory import t_moment
     >>> t_moment([2.0, 3.0, 5.0, np.inf], 2).round(6)
@@ -191,6 +282,27 @@ def gmm_variance(rho: ArrayLike, nu: ArrayLike = math.inf, sigma: ArrayLike = 1.
     theorem 2(ii) and corollary 2. It is 0 at rho = 1 and -1 for every nu: there the kernel does not
     vary.
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+    nu : array_like, default=inf
+        Degrees of freedom of Student's t; infinity is the normal distribution.
+    sigma : array_like, default=1.0
+        The scale of y, that of x being 1.
+
+    Returns
+    -------
+    float or array
+        The variance times the number of coordinates n.
+
+    See Also
+    --------
+    gmm_variance_two : For nu = 2.
+    gmm_limit : The mean.
+
+    Examples
+    --------
     >>> from kernelight.theory import gmm_variance
     >>> gmm_variance([0.0, 0.5, 1.0], 5).round(6)
     array([0.091905, 0.154626, 0.      ])
@@ -207,6 +319,24 @@ def gmm_variance_two(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
     logarithms grow: at n = 1e3 to 1e5 a robust estimate of the variance was still 1.3 to 1.4 times
     as large.
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+    sigma : array_like, default=1.0
+        The scale of y, that of x being 1.
+
+    Returns
+    -------
+    float or array
+        The variance times n / log n.
+
+    See Also
+    --------
+    gmm_variance : For nu > 2.
+
+    Examples
+    --------
     >>> from kernelight.theory import gmm_variance_two
     >>> gmm_variance_two([0.0, 0.5, 1.0]).round(6)
     array([0.024832, 0.041778, 0.      ])

@@ -28,6 +28,23 @@ def rff_variance(E: ArrayLike) -> Array:
     Exact for every k. LGMM (13). The text before its figure 3 prints Var / E^2 without the square
     of 1 - E^2.
 
+    Parameters
+    ----------
+    E : array_like
+        Values of the kernel, 0 to 1.
+
+    Returns
+    -------
+    float or array
+        The variance of a single component: divide by the number of components.
+
+    See Also
+    --------
+    nrff_variance : With rows brought to unit length.
+    paired_variance : The lowest of the three.
+
+    Examples
+    --------
     >>> from kernelight.theory import rff_variance
     >>> rff_variance([0.0, 0.5, 1.0])
     array([1.     , 0.78125, 0.5    ])
@@ -44,6 +61,23 @@ def nrff_variance(E: ArrayLike) -> Array:
     larger: at k = 10 by 6 % for E = 0.6 and by 30 % for E = 0.95, at k = 50 by at most 5 %
     ("accurate for merely k > 10" holds for small E only).
 
+    Parameters
+    ----------
+    E : array_like
+        Values of the kernel, 0 to 1.
+
+    Returns
+    -------
+    float or array
+        The variance of a single component: divide by the number of components.
+
+    See Also
+    --------
+    nrff_bias : Its mean error.
+    paired_variance : Lower, and exact.
+
+    Examples
+    --------
     >>> from kernelight.theory import nrff_variance
     >>> nrff_variance([0.0, 0.5, 1.0])
     array([1.        , 0.59765625, 0.        ])
@@ -57,6 +91,24 @@ def nrff_bias(E: ArrayLike, n_components: ArrayLike) -> Array:
     LGMM calls the estimate unbiased; this is the second order of its ratio of means. At most 0.067
     / k.
 
+    Parameters
+    ----------
+    E : array_like
+        Values of the kernel, 0 to 1.
+    n_components : array_like
+        The number of features k.
+
+    Returns
+    -------
+    float or array
+        The bias, at most 0.
+
+    See Also
+    --------
+    nrff_variance : Its variance.
+
+    Examples
+    --------
     >>> from kernelight.theory import nrff_bias
     >>> nrff_bias(0.5, [10, 100, 1000])
     array([-5.859375e-03, -5.859375e-04, -5.859375e-05])
@@ -72,6 +124,22 @@ def paired_variance(E: ArrayLike) -> Array:
     variance than LGMM's normalised features. The mean of k/2 values cos(a - b), each of variance (1
     - E^2)^2 / 2.
 
+    Parameters
+    ----------
+    E : array_like
+        Values of the kernel, 0 to 1.
+
+    Returns
+    -------
+    float or array
+        The variance of a single component: divide by the number of components.
+
+    See Also
+    --------
+    kernelight.RandomFourier : Makes such features by default.
+
+    Examples
+    --------
     >>> from kernelight.theory import paired_variance
     >>> paired_variance([0.0, 0.5, 1.0])
     array([1.    , 0.5625, 0.    ])
@@ -86,6 +154,22 @@ def projection_variance(rho: ArrayLike) -> Array:
     It estimates rho; exact for every k. LGMM section 2, for the linear kernel: unlike the variances
     above it does not vanish where rows are equal.
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+
+    Returns
+    -------
+    float or array
+        The variance of a single component: divide by the number of components.
+
+    See Also
+    --------
+    rff_variance : For the RBF kernel.
+
+    Examples
+    --------
     >>> from kernelight.theory import projection_variance
     >>> projection_variance([-1.0, 0.0, 0.5])
     array([2.  , 1.  , 1.25])
@@ -99,6 +183,25 @@ def folded_kernel(rho: ArrayLike, gamma: ArrayLike) -> Array:
     CNK (12). It is even in rho, and (1 + exp(-2 gamma)) / 2, not 1, where rows are equal. Written
     as two exponentials that cannot overflow.
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+    gamma : array_like
+        The gamma of the kernel exp(-gamma (1 - rho)), at least 0.
+
+    Returns
+    -------
+    float or array
+        The kernel.
+
+    See Also
+    --------
+    folded_variance : The variance of its estimate.
+    kernelight.kernels.FoldedRBF : The kernel of rows.
+
+    Examples
+    --------
     >>> from kernelight.theory import folded_kernel
     >>> folded_kernel([0.0, 0.5, 1.0], 1.0).round(6)
     array([0.367879, 0.41483 , 0.567668])
@@ -117,6 +220,24 @@ def folded_variance(F: ArrayLike, gamma: ArrayLike) -> Array:
     in which rounding cannot make it negative. (The papers give no variance for it.) F is brought
     into its range, exp(-gamma) to (1 + q) / 2.
 
+    Parameters
+    ----------
+    F : array_like
+        Values of the folded kernel.
+    gamma : array_like
+        The gamma of the kernel exp(-gamma (1 - rho)), at least 0.
+
+    Returns
+    -------
+    float or array
+        The variance of a single component: divide by the number of components.
+
+    See Also
+    --------
+    folded_kernel : The folded kernel.
+
+    Examples
+    --------
     >>> from kernelight.theory import folded_kernel, folded_variance
     >>> folded_variance(folded_kernel([0.0, 0.5, 1.0], 1.0), 1.0).round(6)
     array([0.186911, 0.16281 , 0.120463])
@@ -137,6 +258,24 @@ def rbf_through_gmm_variance(rho: ArrayLike, gamma: ArrayLike) -> Array:
     gamma s^2) and V_g = g (1 - g) (dE/dg)^2 = 4 gamma^2 E^2 s^2 (1 + s)^4 g (1 - g): LGMM (21).
     Other rows have another g: for uniform ones the estimate is wrong by a constant, whatever k.
 
+    Parameters
+    ----------
+    rho : array_like
+        Correlations, -1 to 1.
+    gamma : array_like
+        The gamma of the kernel exp(-gamma (1 - rho)), at least 0.
+
+    Returns
+    -------
+    float or array
+        The variance of a single component: divide by the number of components.
+
+    See Also
+    --------
+    rbf_through_gmm_crossover : Where Fourier features are better.
+
+    Examples
+    --------
     >>> from kernelight.theory import rbf_through_gmm_variance
     >>> rbf_through_gmm_variance([0.0, 0.5, 1.0], 1.0).round(6)
     array([0.326728, 0.413864, 0.      ])

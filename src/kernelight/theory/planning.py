@@ -63,6 +63,35 @@ def components_needed(
     and "sign_cosine" have asymptotic variances besides. ``bound="hoeffding"`` assumes independence
     alone, for "gcws", "paired" and "rff".
 
+    Parameters
+    ----------
+    error : array_like
+        How far the estimate may be from the kernel, above 0.
+    confidence : array_like, default=0.95
+        The probability that it is within it.
+    method : {"gcws", "paired", "rff", "nrff", "binary", "sign_cosine"}, default="gcws"
+        How the kernel is estimated.
+    kernel : array_like or None, default=None
+        Values of the kernel; None is the worst one.
+    bits : array_like or None, default=None
+        For "gcws": bits of a code; None is a whole sample.
+    n_pairs : array_like, default=1
+        Pairs that must be within the error all at once.
+    bound : {"normal", "hoeffding"}, default="normal"
+        What is assumed of the mean of components.
+
+    Returns
+    -------
+    int or array
+        The number of components.
+
+    See Also
+    --------
+    memory_needed : The bytes that they take.
+    uniform_components : For all pairs of points in a region.
+
+    Examples
+    --------
     >>> from kernelight.theory import components_needed
     >>> components_needed(0.02)
     2401
@@ -99,6 +128,28 @@ def memory_needed(
     Assumes that no row is empty; otherwise a mask adds one byte for each row. A linear model on
     codes also has n_components 2^bits weights for each class.
 
+    Parameters
+    ----------
+    n_rows : array_like
+        The number of rows.
+    n_components : array_like
+        Slots or features of a row.
+    bits : array_like
+        Bits of a slot, 1 to 16; 32 or 64 for features.
+    packed : bool, default=False
+        Whether slots are packed into words.
+
+    Returns
+    -------
+    int or array
+        The number of bytes.
+
+    See Also
+    --------
+    components_needed : How many components an error takes.
+
+    Examples
+    --------
     >>> from kernelight.theory import memory_needed
     >>> memory_needed(1_000_000, 512, [1, 8, 12, 32])
     array([ 512000000,  512000000, 1024000000, 2048000000])

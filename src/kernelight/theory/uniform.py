@@ -67,6 +67,32 @@ def uniform_bound(
     further apart than ``diameter``. 1 where the theorem says nothing. BE's theorem 1, corrected:
     the head of this module says how.
 
+    Parameters
+    ----------
+    error : array_like
+        The largest error, above 0.
+    n_components : array_like
+        The number of features.
+    n_features : array_like
+        Coordinates of a point.
+    diameter : array_like
+        No two points are further apart.
+    sigma : array_like, default=1.0
+        The sigma of the Gaussian kernel.
+    features : {"paired", "phase"}, default="paired"
+        Pairs of a cosine and a sine, or cosines with random phases.
+
+    Returns
+    -------
+    float or array
+        A bound of the probability, at most 1.
+
+    See Also
+    --------
+    uniform_components : The number of features for a probability.
+
+    Examples
+    --------
     >>> from kernelight.theory import uniform_bound
     >>> uniform_bound(0.1, [100_000, 150_000, 200_000], 10, 5.0).round(4)
     array([1.00e+00, 7.29e-02, 4.00e-04])
@@ -94,6 +120,33 @@ def uniform_components(
     A guarantee for infinitely many pairs, and a loose one: for a given list of pairs,
     `components_needed` asks for much less.
 
+    Parameters
+    ----------
+    error : array_like
+        The largest error, above 0.
+    confidence : array_like
+        The probability that the promise holds, below 1.
+    n_features : array_like
+        Coordinates of a point.
+    diameter : array_like
+        No two points are further apart.
+    sigma : array_like, default=1.0
+        The sigma of the Gaussian kernel.
+    features : {"paired", "phase"}, default="paired"
+        Pairs of a cosine and a sine, or cosines with random phases.
+
+    Returns
+    -------
+    int or array
+        The number of features.
+
+    See Also
+    --------
+    uniform_bound : The bound behind it.
+    components_needed : For a list of pairs.
+
+    Examples
+    --------
     >>> from kernelight.theory import uniform_components
     >>> uniform_components(0.1, 0.95, 10, 5.0)
     153614
