@@ -43,6 +43,46 @@ def gcws(
     no "auto", because codes must not depend on the batch. A ``gamma`` gives codes of the
     exponentiated kernel.
 
+    Parameters
+    ----------
+    X : {array_like, sparse matrix}
+        The rows; a sparse matrix may have any number of columns.
+    n_components : int, default=1024
+        Slots of a code.
+    bits : int, default=8
+        Bits of a slot, 1 to 16.
+    t_bits : int or None, default=None
+        How much of t* is hashed; None is all. See `GCWS`.
+    coding : {"mixed", "lowest"}, default="mixed"
+        How a sample becomes bits. See `GCWS`.
+    p : float, default=1.0
+        The power of the kernel.
+    gamma : float or None, default=None
+        A number gives codes of `ExpGMM`.
+    normalize : {None, "l1"}, default=None
+        "l1" divides each row by its absolute sum.
+    center : array_like or None, default=None
+        Subtracted from dense rows before signs are split.
+    sampler : {"cws", "dart"}, default="cws"
+        Both are exact, and give different codes.
+    scale : float or None, default=None
+        The one scale of the darts.
+    random_state : int, RandomState, Generator or None, default=0
+        An int defines the codes, on every machine.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+
+    Returns
+    -------
+    Codes
+        The codes of the rows.
+
+    See Also
+    --------
+    kernelight.GCWS : The transformer that makes the same codes.
+
+    Examples
+    --------
     >>> import numpy as np, scipy.sparse as sp
     >>> from kernelight import hashing
     >>> narrow = sp.csr_array(([1.0, 2.0], ([0, 0], [3, 5])), shape=(1, 6))

@@ -18,6 +18,18 @@ _EXTRAS = ("io", "plots", "search", "onnx", "spark")  # that add something at ru
 def versions() -> dict[str, str | int]:
     """Of the package, of what a seed means, of Python and of what calculates.
 
+    Returns
+    -------
+    dict
+        The version of each, by name.
+
+    See Also
+    --------
+    machine : What calls use of it.
+    optional_parts : Which extras are there.
+
+    Examples
+    --------
     >>> from kernelight.installation import versions
     >>> versions()["algorithm version"]
     1
@@ -33,6 +45,17 @@ def versions() -> dict[str, str | int]:
 def machine() -> dict[str, str | int]:
     """The system, and what a compiled call uses of it.
 
+    Returns
+    -------
+    dict
+        System, instruction set and threads.
+
+    See Also
+    --------
+    versions : What is installed.
+
+    Examples
+    --------
     >>> from kernelight.installation import machine
     >>> sorted(machine())
     ['instruction set', 'system', 'threads']
@@ -48,6 +71,17 @@ def machine() -> dict[str, str | int]:
 def optional_parts() -> dict[str, dict[str, str | None]]:
     """The packages of each extra and their versions, None for one that is missing.
 
+    Returns
+    -------
+    dict
+        For each extra its packages, with their versions.
+
+    See Also
+    --------
+    versions : What is always there.
+
+    Examples
+    --------
     >>> from kernelight.installation import optional_parts
     >>> sorted(optional_parts())
     ['io', 'onnx', 'plots', 'search', 'spark']

@@ -39,6 +39,15 @@ class ProbabilityScores:
     ----------
     classes : array
         The classes, sorted, in the order of the columns of probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelight.metrics import ProbabilityScores
+    >>> scores = ProbabilityScores(np.array(["no", "yes"]))
+    >>> scores.add(np.array(["no", "yes"]), np.array([[0.9, 0.1], [0.4, 0.6]]))
+    >>> round(scores.result()["brier_score"], 3)
+    0.085
     """
 
     def __init__(self, classes: NDArray[Any]) -> None:

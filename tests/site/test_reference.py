@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from formulas import FORMULAS
 from reference import GROUPS, PUBLIC_PACKAGES, constants, documented_names, public_objects
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +44,14 @@ def test_nothing_is_listed_twice_or_is_not_there():
         module, _, name = full.rpartition(".")
         assert name in (vars(import_module(module)).get("__all__") or dir(import_module(module)))
     assert len({group.file for group in GROUPS}) == len(GROUPS)
+
+
+def test_formulas_belong_to_names(site):
+    """And stand on their pages."""
+    assert set(FORMULAS) <= set(documented_names())
+    for name in FORMULAS:
+        page = (site / f"reference/generated/{name}.html").read_text("utf-8")
+        assert 'class="math notranslate nohighlight"' in page, name
 
 
 def test_every_name_has_a_page(site):

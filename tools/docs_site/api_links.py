@@ -1,4 +1,4 @@
-"""Names in the text become links to the reference.
+"""Names in the text become links to the reference, and formulas stand below summaries.
 
 In a docstring the role of plain backticks is `api`: `GCWS`, `theory.rff_variance` or a method of
 the class at hand. In Markdown a name in backticks becomes a link if it cannot mean anything else.
@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from docutils import nodes
+from formulas import FORMULAS
 from reference import public_objects
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -122,9 +123,21 @@ def escape_plain_text(
                 block = indent
 
 
+def add_formula(
+    app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]
+) -> None:
+    """Put the formula of a name below its summary."""
+    if what in {"class", "function"} and name in FORMULAS:
+        start = next(at for at, line in enumerate(lines) if line.strip())
+        ends = (at for at, line in enumerate(lines) if at > start and not line.strip())
+        summary_end = next(ends, len(lines))
+        lines[summary_end:summary_end] = ["", ".. math::", "", f"   {FORMULAS[name]}", ""]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """The role and the transform."""
     app.add_role("api", ApiRole())
     app.add_transform(LinkNames)
     app.connect("autodoc-process-docstring", escape_plain_text, priority=900)  # after numpydoc
+    app.connect("autodoc-process-docstring", add_formula, priority=950)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

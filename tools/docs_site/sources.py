@@ -33,6 +33,9 @@ GALLERY = ROOT / "examples" / "gallery"
 MATHJAX_FILES = ["tex-chtml.js", "output/chtml/fonts"]
 
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(?=\))")
+FILE_NAME = re.compile(
+    r"\[(?:docs/)?[\w-]+\.md\]\("
+)  # a link that shows the title of its page instead
 FENCE = re.compile(r"^\s*(```|~~~)")
 LANGUAGES = {".py": "python", ".h": "c", ".c": "c", ".cpp": "cpp", ".sh": "sh", ".toml": "toml"}
 LANGUAGES |= {".json": "json", ".csv": "text", "": "text", ".cff": "yaml"}
@@ -93,7 +96,7 @@ def _with_links_of_the_site(path: Path, code: set[str]) -> str:
     for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
         if FENCE.match(line):
             fenced = not fenced
-        lines.append(line if fenced else LINK.sub(link, line))
+        lines.append(line if fenced else FILE_NAME.sub("[](", LINK.sub(link, line)))
     return "".join(lines)
 
 

@@ -35,6 +35,18 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
     killed. A process that is killed between naming and renaming, or on another system, leaves a
     file that the next save removes.
 
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    context manager
+        It gives a file to write bytes to.
+
+    Examples
+    --------
     >>> import os, tempfile
     >>> from kernelight.data import replacing
     >>> path = os.path.join(tempfile.mkdtemp(), "note.txt")

@@ -156,6 +156,22 @@ def load(path: FilePath) -> Any:
 
     Loading runs no code.
 
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    object
+        What was saved, of its class.
+
+    See Also
+    --------
+    State : What a file holds, as plain data.
+
+    Examples
+    --------
     >>> import os, tempfile
     >>> import kernelight
     >>> path = os.path.join(tempfile.mkdtemp(), "rows.kl")

@@ -19,13 +19,61 @@ if TYPE_CHECKING:
 
 
 def provenance_of(kind: str, identity: dict[str, Any]) -> str:
-    """The provenance of codes made by a map of this kind, of whatever defines its codes."""
+    """The provenance of codes made by a map of this kind, of whatever defines its codes.
+
+    Parameters
+    ----------
+    kind : str
+        The name of the class of the map.
+    identity : dict
+        Everything that defines a code, as plain data.
+
+    Returns
+    -------
+    str
+        The provenance.
+
+    See Also
+    --------
+    slots_provenance : That of some of the slots.
+
+    Examples
+    --------
+    >>> from kernelight.codes import provenance_of
+    >>> provenance_of("Map", {"seed": 0}) == provenance_of("Map", {"seed": 1})
+    False
+    """
     text = json.dumps([kind, ALGORITHM_VERSION, identity], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def slots_provenance(provenance: str, slots: NDArray[np.int64]) -> str:
-    """The provenance of some slots of codes, by their ascending numbers."""
+    """The provenance of some slots of codes, by their ascending numbers.
+
+    Parameters
+    ----------
+    provenance : str
+        That of all slots.
+    slots : array of int
+        The slots, ascending.
+
+    Returns
+    -------
+    str
+        The provenance.
+
+    See Also
+    --------
+    provenance_of : That of all slots.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelight.codes import provenance_of, slots_provenance
+    >>> whole = provenance_of("Map", {"seed": 0})
+    >>> slots_provenance(whole, np.array([0, 2])) == whole
+    False
+    """
     return derived("slots", [provenance], slots.tolist())
 
 

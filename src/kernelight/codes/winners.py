@@ -22,6 +22,10 @@ class Winners:
     starts : array of int64, (k + 1,)
         Where the winners of each slot begin, and the end of the last.
 
+    See Also
+    --------
+    kernelight.GCWS : ``encode_with_winners`` returns them.
+
     Examples
     --------
     >>> import numpy as np

@@ -15,6 +15,21 @@ class Batch(NamedTuple):
 
     The target is None if there is none, and so are the ids unless a column of ids was named.
 
+    Parameters
+    ----------
+    X : array or sparse matrix
+        The features.
+    y : array or None
+        The target.
+    ids : list of str or None
+        The ids.
+
+    See Also
+    --------
+    Dataset : Its method ``batches`` gives them.
+
+    Examples
+    --------
     >>> from kernelight import open_dataset
     >>> [batch.X.shape for batch in open_dataset("wine").batches(rows=100)]
     [(100, 13), (78, 13)]

@@ -64,6 +64,13 @@ PART_VALUES = 1 << 19  # features that are made of a block at a time
 class Dataset:
     """A data set that has been opened, not read: made by `open_dataset`.
 
+    See Also
+    --------
+    kernelight.open_dataset : Opens one.
+    Encoding : What becomes of its columns.
+
+    Examples
+    --------
     >>> from kernelight.data import open_dataset
     >>> data = open_dataset("wine")
     >>> data.n_features, data.task, data.target_name

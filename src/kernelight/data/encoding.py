@@ -71,6 +71,13 @@ class Encoding:
 
     ``columns`` is None for sparse rows (LIBSVM), which have ``width`` features and need no recipe.
 
+    See Also
+    --------
+    Dataset : Its attribute ``encoding``.
+    kernelight.open_dataset : ``encoding`` opens other data alike.
+
+    Examples
+    --------
     >>> import tempfile, os
     >>> from kernelight.data import Encoding, open_dataset
     >>> path = os.path.join(tempfile.mkdtemp(), "fruit.csv")

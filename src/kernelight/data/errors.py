@@ -15,6 +15,17 @@ class DataError(ValueError):
 
     Its text is one sentence with the file, the place and what was found there.
 
+    Parameters
+    ----------
+    sentence : str
+        What is wrong, where, and what was found there.
+
+    See Also
+    --------
+    DataWarning : What was decided by default.
+
+    Examples
+    --------
     >>> from kernelight.data import DataError, open_dataset
     >>> try:
     ...     open_dataset("digits", target="digits")
@@ -30,6 +41,19 @@ class DataError(ValueError):
 class DataWarning(UserWarning):
     """What was decided about a data set by default: ``notes`` has a sentence for each decision.
 
+    Parameters
+    ----------
+    label : str
+        The name of the data.
+    notes : list of str
+        A sentence for each decision.
+
+    See Also
+    --------
+    DataError : What cannot be read at all.
+
+    Examples
+    --------
     >>> from kernelight.data import DataWarning
     >>> print(DataWarning("x.csv", ["column 'name': left out"]))
     x.csv: column 'name': left out

@@ -135,6 +135,11 @@ def open_dataset(
     Dataset
         Errors of the data are `DataError`.
 
+    See Also
+    --------
+    kernelight.data.Dataset : What it returns.
+    kernelight.data.Encoding : What becomes of columns.
+
     Examples
     --------
     >>> from kernelight.data import open_dataset

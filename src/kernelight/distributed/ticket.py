@@ -50,6 +50,10 @@ class Ticket:
     probe : str
         The digest of what the driver makes of fixed rows.
 
+    See Also
+    --------
+    kernelight.distributed.spark.score : Sends one to Spark.
+
     Examples
     --------
     >>> import numpy as np

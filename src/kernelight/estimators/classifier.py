@@ -223,6 +223,13 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     precision: 123 or 164 MB at 3,200 rows. Everything else, predictions included, goes by blocks of
     rows.
 
+    See Also
+    --------
+    KernelRegressor : For quantities.
+    CompactClassifier : For small devices.
+    TableModel : For files and frames.
+    kernelight.study.compare : Which kernel suits the data.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

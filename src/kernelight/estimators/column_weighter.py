@@ -51,6 +51,10 @@ class ColumnWeighter(ColumnScaler):
     n_features_in_ : int
         Columns of the rows given to ``fit``.
 
+    See Also
+    --------
+    ColumnScaler : Scaling alone.
+
     Examples
     --------
     Five of twenty columns matter:

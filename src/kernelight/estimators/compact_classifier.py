@@ -63,6 +63,11 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     search_ : list of dict
         What was tried: settings and their accuracy on rows left out.
 
+    See Also
+    --------
+    kernelight.export.to_c : The model in C.
+    KernelClassifier : Without a budget of bytes.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

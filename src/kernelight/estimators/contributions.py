@@ -43,6 +43,11 @@ class Contributions:
         With other seeds values stray by about half of that, because training makes up for hashes in
         part. 0 for models of the exact kernel, NaN with one slot.
 
+    See Also
+    --------
+    kernelight.ContributionsDisplay : Pictures of them.
+    kernelight.KernelClassifier : Its method ``explain`` returns them.
+
     Examples
     --------
     >>> import numpy as np

@@ -53,6 +53,11 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
     model_ : LinearRegressor or SupportModel
         The model of codes or features, or of support rows for the exact kernel.
 
+    See Also
+    --------
+    KernelClassifier : For classes.
+    TableModel : For files and frames.
+
     Examples
     --------
     >>> import numpy as np

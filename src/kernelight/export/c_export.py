@@ -37,6 +37,13 @@ class CExport:
     ``header``, ``test`` and ``provenance`` are the texts of the three files, ``report`` says what
     they take and how the check rows fared.
 
+    See Also
+    --------
+    to_c : Makes one.
+    ExportReport : What it takes on the device.
+
+    Examples
+    --------
     >>> import numpy as np, tempfile, os
     >>> from kernelight import BinaryFourier, TernaryClassifier
     >>> from kernelight.export import to_c
@@ -146,6 +153,12 @@ def to_c(
     Returns
     -------
     CExport
+
+    See Also
+    --------
+    CExport : What it returns.
+    to_onnx : Graphs for servers.
+    kernelight.CompactClassifier : A model for a budget of bytes.
 
     Examples
     --------

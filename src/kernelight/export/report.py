@@ -15,6 +15,23 @@ class ExportReport:
     functions of libgcc included; ``ram`` is the stack in bytes, about. ``str`` of the report is a
     table.
 
+    Parameters
+    ----------
+    flash : dict
+        Bytes of each table and of the code.
+    ram : int
+        Bytes of stack, about.
+    n_rows : int
+        How many rows were checked.
+    n_different : int
+        How many of them are predicted otherwise than in Python.
+
+    See Also
+    --------
+    to_c : Its result has one.
+
+    Examples
+    --------
     >>> from kernelight.export import ExportReport
     >>> print(ExportReport({"planes": 256, "code": 750}, 400, 100, 0))
     flash, bytes

@@ -56,6 +56,28 @@ def get(name: str, **params: Any) -> Kernel:
 
     A name is the ``name`` of a class, such as ``FoldedRBF.name``, or one of "frbf" (folded_rbf),
     "mm_acos", "mm_acos_chi2" and "mm_rbf" (products with MinMax). ``kernelight kernels`` lists all.
+
+    Parameters
+    ----------
+    name : str
+        The name of a kernel.
+    **params
+        Its parameters, such as ``gamma``.
+
+    Returns
+    -------
+    Kernel
+        The kernel.
+
+    See Also
+    --------
+    kernelight.feature_map : The map of a kernel, also by its name.
+
+    Examples
+    --------
+    >>> from kernelight import kernels
+    >>> kernels.get("rbf", gamma=5)
+    RBF(gamma=5.0)
     """
     if name not in _MAKERS:
         nearest = get_close_matches(str(name).lower(), _MAKERS, n=1, cutoff=0.5)

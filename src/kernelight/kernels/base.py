@@ -34,6 +34,19 @@ class Kernel(ABC):
     is the product kernel, ``K1 + K2`` the sum.
 
     A row of zeros has similarity 0 to everything, itself included, unless ``zero_is_a_point``.
+
+    See Also
+    --------
+    get : A kernel by its name.
+    kernelight.feature_map : The map of a kernel.
+
+    Examples
+    --------
+    >>> from kernelight.kernels import GMM
+    >>> K = GMM()
+    >>> X = [[1, 2], [2, 1]]
+    >>> bool((K(X) == K.pairwise(K.prepare(X), K.prepare(X))).all())
+    True
     """
 
     name: ClassVar[str]

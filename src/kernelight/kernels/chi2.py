@@ -21,6 +21,13 @@ class AcosChi2(Kernel):
 
     rho = sum_i 2 u_i v_i / (u_i + v_i).
 
+    See Also
+    --------
+    Acos : Of the cosine.
+    kernelight.theory.sign_cauchy_collision : What signs of Cauchy projections agree by.
+
+    Examples
+    --------
     >>> from kernelight.kernels import AcosChi2
     >>> AcosChi2()([[1, 2, 3]], [[3, 0, 1]]).round(6)
     array([[0.707251]])

@@ -44,6 +44,19 @@ class RBF(_OfGamma):
     Lengths of rows do not matter. For rows of unit length, and only for them, it is scikit-learn's
     ``rbf`` with half this gamma. `Gaussian` is scikit-learn's ``rbf`` of rows as they are.
 
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        How fast the kernel falls with 1 - rho.
+
+    See Also
+    --------
+    Gaussian : Of distances instead of directions.
+    FoldedRBF : Even in rho.
+    kernelight.RandomFourier : Its features.
+
+    Examples
+    --------
     >>> from kernelight.kernels import RBF
     >>> RBF(gamma=5)([[1, 2, 3]], [[3, 0, 1]]).round(6)
     array([[0.085048]])
@@ -63,6 +76,18 @@ class FoldedRBF(_OfGamma):
     The first term is the larger one there, and its 1 - rho is what gamma is chosen by. A row has
     similarity (1 + exp(-2 gamma)) / 2 to itself.
 
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        How fast the kernel falls.
+
+    See Also
+    --------
+    RBF : The kernel that is folded.
+    kernelight.RandomFourier : ``features="folded"`` are its features.
+
+    Examples
+    --------
     >>> from kernelight.kernels import FoldedRBF
     >>> FoldedRBF(gamma=1)([[1, 2, 3]], [[3, 0, 1]]).round(6)
     array([[0.4162]])
@@ -90,6 +115,13 @@ class Acos(_OfCorrelation):
     It is the probability that a random hyperplane has both rows on one side. The correlation is
     taken in double whatever the input: the arc cosine magnifies its rounding near 1.
 
+    See Also
+    --------
+    AcosChi2 : Of histograms.
+    kernelight.SignProjection : The map that makes bits of it.
+
+    Examples
+    --------
     >>> from kernelight.kernels import Acos
     >>> Acos()([[1, 2, 3]], [[3, 0, 1]]).round(6)
     array([[0.66928]])

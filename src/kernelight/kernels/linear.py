@@ -21,6 +21,12 @@ class Linear(Kernel):
     Lengths of rows do not matter: it is scikit-learn's ``cosine``, and its ``linear`` of rows of
     unit length only.
 
+    See Also
+    --------
+    RBF : A kernel of the same cosine.
+
+    Examples
+    --------
     >>> from kernelight.kernels import Linear
     >>> Linear()([[1, 2, 3]], [[3, 0, 1]]).round(6)
     array([[0.507093]])
@@ -48,6 +54,20 @@ class Gaussian(Kernel):
     It is scikit-learn's ``rbf`` with gamma = 1 / (2 sigma^2). A row of zeros is a point like any
     other.
 
+    Parameters
+    ----------
+    sigma : float, default=1.0
+        The distance at which the kernel is exp(-1/2).
+
+    See Also
+    --------
+    RBF : Of directions instead of distances.
+    kernelight.RandomFourier : ``metric="euclidean"`` are its features.
+    kernelight.BinaryFourier : A bit for each component.
+    kernelight.IntegerFourier : Features by whole numbers.
+
+    Examples
+    --------
     >>> from kernelight.kernels import Gaussian
     >>> Gaussian(sigma=2.0)([[1, 2, 3]], [[3, 0, 1]]).round(6)
     array([[0.22313]])

@@ -34,6 +34,13 @@ MAX_POWER = 1e12  # maps have a lower limit of their own
 class MinMax(Kernel):
     """K(u, v) = sum_i min(u_i, v_i) / sum_i max(u_i, v_i) of nonnegative rows (weighted Jaccard).
 
+    See Also
+    --------
+    GMM : For signed rows.
+    kernelight.neighbors.MinMaxNeighbors : Rows that are similar by it.
+
+    Examples
+    --------
     >>> from kernelight.kernels import MinMax
     >>> MinMax()([[1, 2, 3]], [[3, 0, 1]])
     array([[0.25]])
@@ -64,6 +71,21 @@ class GMM(Kernel):
     before signs are split. Prepared rows are the centred ones; the power is taken by `pairwise`,
     which knows the scale at which neither matrix overflows.
 
+    Parameters
+    ----------
+    p : float, default=1.0
+        The power.
+    center : tuple of float or None, default=None
+        A number for each column, which is subtracted from it.
+
+    See Also
+    --------
+    MinMax : The same of nonnegative rows.
+    ExpGMM : Its exponential.
+    kernelight.GCWS : The map that hashes it.
+
+    Examples
+    --------
     >>> from kernelight.kernels import GMM
     >>> GMM()([[2, -1, 3]], [[1, -2, 3]]).round(6)
     array([[0.714286]])
@@ -96,6 +118,20 @@ class GMM(Kernel):
 class ExpGMM(Kernel):
     """K(u, v) = exp(-gamma (1 - GMM(u, v))), with the power ``p`` of GMM; 0 where a row is zero.
 
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        How fast the kernel falls.
+    p : float, default=1.0
+        The power of GMM.
+
+    See Also
+    --------
+    GMM : The kernel in the exponent.
+    kernelight.GCWS : ``gamma`` makes codes of it.
+
+    Examples
+    --------
     >>> from kernelight.kernels import ExpGMM
     >>> ExpGMM(gamma=7)([[2, -1, 3]], [[1, -2, 3]]).round(6)
     array([[0.135335]])
@@ -129,6 +165,13 @@ class ExpGMM(Kernel):
 class NGMM(Kernel):
     """GMM of rows scaled to absolute sum 1.
 
+    See Also
+    --------
+    GMM : Without the scaling.
+    Intersection : A monotone map of it.
+
+    Examples
+    --------
     >>> from kernelight.kernels import NGMM
     >>> NGMM()([[1, 0, -1]], [[4, 0, -4]])
     array([[1.]])
@@ -154,6 +197,12 @@ class Intersection(Kernel):
 
     It is a monotone map of NGMM: NGMM = K / (2 - K).
 
+    See Also
+    --------
+    NGMM : A monotone map of it.
+
+    Examples
+    --------
     >>> from kernelight.kernels import Intersection
     >>> Intersection()([[1, 2, -1]], [[1, 0, 1]])
     array([[0.25]])

@@ -17,6 +17,18 @@ from kernelight.kernels.base import Kernel
 class Product(Kernel):
     """K(u, v) = K_1(u, v) K_2(u, v) ...: what ``K1 * K2`` makes; each factor prepares its own rows.
 
+    Parameters
+    ----------
+    factors : tuple of Kernel
+        The factors.
+
+    See Also
+    --------
+    Sum : Sums of kernels.
+    kernelight.ProductMap : Its features.
+
+    Examples
+    --------
     >>> from kernelight.kernels import Acos, MinMax
     >>> K = MinMax() * Acos()
     >>> K

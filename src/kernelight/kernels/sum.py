@@ -20,6 +20,20 @@ class Sum(Kernel):
 
     Each term prepares its own rows.
 
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        The terms.
+    weights : tuple of float or None, default=None
+        A factor for each term, above 0; None is 1.
+
+    See Also
+    --------
+    Product : Products of kernels.
+    kernelight.Concat : Its features.
+
+    Examples
+    --------
     >>> from kernelight.kernels import Acos, MinMax, Sum
     >>> Sum((MinMax(), Acos()), weights=(0.5, 0.5))([[1, 2, 3]], [[3, 0, 1]]).round(6)
     array([[0.45964]])

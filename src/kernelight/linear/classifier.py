@@ -117,6 +117,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     Problems of fewer than 30,000 rows times classes, and those with ``tol`` below 1e-5, are solved
     in double precision, others in single precision (dense or sparse float64 rows always in double).
 
+    See Also
+    --------
+    LinearRegressor : For quantities.
+    TernaryClassifier : Coefficients -1, 0 and 1.
+    GCWS : A map that makes codes.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

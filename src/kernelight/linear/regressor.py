@@ -48,6 +48,10 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
     weights_, n_iter_, objective_, dual_gap_
         As for `LinearClassifier`, with targets in place of classes.
 
+    See Also
+    --------
+    LinearClassifier : For classes.
+
     Examples
     --------
     >>> import numpy as np

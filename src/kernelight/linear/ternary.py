@@ -101,6 +101,11 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     n_iter_ : int
         Sweeps of the last descent. Not stored.
 
+    See Also
+    --------
+    LinearClassifier : Coefficients in full precision.
+    BinaryFourier : A map that makes bits.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -54,6 +54,15 @@ def feature_map(
     `GCWS` takes negative values where the kernel MinMax refuses them; on nonnegative rows they are
     the same.
 
+    Returns
+    -------
+    FeatureMap
+        The map, not fitted.
+
+    See Also
+    --------
+    kernelight.kernels.get : A kernel by its name.
+
     Examples
     --------
     >>> from kernelight import feature_map, kernels

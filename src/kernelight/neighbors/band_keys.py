@@ -23,6 +23,28 @@ def band_keys(
 
     Rows whose slots agree in a band have the same key there. Those of empty rows mean nothing.
 
+    Parameters
+    ----------
+    codes : Codes
+        The codes.
+    bands : int
+        How many bands there are.
+    rows : int
+        Slots in each band.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+
+    Returns
+    -------
+    array of uint64, (n, bands)
+        The keys.
+
+    See Also
+    --------
+    short_band_keys : Half as long.
+
+    Examples
+    --------
     >>> from kernelight import Codes
     >>> from kernelight.neighbors import band_keys
     >>> keys = band_keys(Codes([[1, 2, 3, 4], [1, 2, 9, 4]], bits=4), bands=2, rows=2)
@@ -39,6 +61,28 @@ def short_band_keys(
 ) -> NDArray[np.uint32]:
     """The upper 32 bits of the keys, which tables hold: candidates are verified anyway.
 
+    Parameters
+    ----------
+    codes : Codes
+        The codes.
+    bands : int
+        How many bands there are.
+    rows : int
+        Slots in each band.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+
+    Returns
+    -------
+    array of uint32, (n, bands)
+        The upper halves of the keys.
+
+    See Also
+    --------
+    band_keys : The whole keys.
+
+    Examples
+    --------
     >>> from kernelight import Codes
     >>> from kernelight.neighbors import short_band_keys
     >>> hex(short_band_keys(Codes([[1, 2]], bits=4), bands=1, rows=2)[0, 0])

@@ -34,6 +34,26 @@ SKETCH_LOSS = 2e-3  # of the pairs at the threshold, by the sketch
 class BandPlan:
     """Bands for pairs of some similarity.
 
+    Parameters
+    ----------
+    n_components : int
+        Slots of a code.
+    bits : int
+        Bits of a slot.
+    threshold : float
+        The similarity of the pairs.
+    bands : int
+        How many bands there are.
+    rows : int
+        Slots in each band.
+
+    See Also
+    --------
+    kernelight.theory.choose_bands : Bands for a goal.
+    BandSearch : A search by these bands.
+
+    Examples
+    --------
     >>> from kernelight.neighbors import BandPlan
     >>> plan = BandPlan(n_components=256, bits=8, threshold=0.8, bands=16, rows=8)
     >>> plan.expected_recall([0.5, 0.8, 0.9]).round(3)

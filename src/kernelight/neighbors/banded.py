@@ -120,6 +120,25 @@ class BandSearch:
     One rule for popular buckets: each row meets the first ``cap`` rows of its bucket, in the order
     of rows.
 
+    Parameters
+    ----------
+    rows : ExactRows
+        The rows.
+    codes : Codes
+        Their codes.
+    plan : BandPlan
+        The bands.
+    cap : int, default=4096
+        Rows of a bucket that each of its rows meets.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+
+    See Also
+    --------
+    MinMaxNeighbors : The estimator that plans and searches.
+
+    Examples
+    --------
     >>> from kernelight import GCWS
     >>> from kernelight.neighbors import BandPlan, BandSearch, ExactRows
     >>> X = [[1, 2, 0], [1, 2, 0.1], [0, 0, 4]]

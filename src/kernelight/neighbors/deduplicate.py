@@ -95,6 +95,12 @@ def deduplicate(
     Duplicates
         Which rows stay, and the survivor of each row with its similarity and cluster.
 
+    See Also
+    --------
+    Duplicates : What it returns.
+    kernelight.data.texts.TextShingles : Texts as rows.
+    MinMaxNeighbors : All pairs above a similarity.
+
     Examples
     --------
     >>> import numpy as np

@@ -31,6 +31,19 @@ RowIndices = NDArray[np.int64]
 class Matches(NamedTuple):
     """For each row the best match among other rows, -1 if there is none, and its similarity.
 
+    Parameters
+    ----------
+    row : array of int64
+        The matching row, -1 if there is none.
+    similarity : array of float64
+        The similarity, 0 if there is none.
+
+    See Also
+    --------
+    Duplicates : Its attribute ``matches``.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from kernelight.neighbors import Matches
     >>> Matches(np.array([4, -1]), np.array([0.9, 0.0])).row
@@ -71,6 +84,10 @@ class Duplicates:
         then the planned recall holds for all.
     matches : Matches or None
         Of each row the best match among the rows of ``against``, if there are such.
+
+    See Also
+    --------
+    deduplicate : Finds them.
 
     Examples
     --------

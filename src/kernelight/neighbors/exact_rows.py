@@ -45,6 +45,12 @@ class ExactRows:
     With ``p`` rows are raised to that power, at one scale for all that are compared: `like` gives
     other rows the scale, the storage and the index type of these.
 
+    See Also
+    --------
+    kernelight.kernels.GMM : The kernel of whole matrices.
+
+    Examples
+    --------
     >>> from kernelight.neighbors import ExactRows
     >>> rows = ExactRows.of([[2, -1, 3], [1, -2, 3], [0, 0, 0]])
     >>> rows.similarities([0, 0, 0], rows, [0, 1, 2]).round(6)

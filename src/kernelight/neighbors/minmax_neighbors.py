@@ -97,6 +97,12 @@ class MinMaxNeighbors(
     n_features_in_ : int
         Columns given to `fit`.
 
+    See Also
+    --------
+    deduplicate : Rows without near-duplicates.
+    Index : Rows on disk.
+    kernelight.kernels.GMM : The kernel.
+
     Examples
     --------
     >>> from kernelight.neighbors import MinMaxNeighbors

@@ -16,6 +16,21 @@ class NeighborPairs(NamedTuple):
 
     Within one matrix i < j, each pair once, sorted by (i, j).
 
+    Parameters
+    ----------
+    i : array of int64
+        The first row of each pair.
+    j : array of int64
+        The second row.
+    similarity : array of float64
+        Their similarity.
+
+    See Also
+    --------
+    MinMaxNeighbors : Its method ``pairs`` returns them.
+
+    Examples
+    --------
     >>> from kernelight.neighbors import MinMaxNeighbors
     >>> MinMaxNeighbors().fit([[1, 2], [1, 2], [4, 0]]).pairs(0.9)
     NeighborPairs(i=array([0]), j=array([1]), similarity=array([1.]))

@@ -31,6 +31,11 @@ class NeighborPlan:
     candidates, expansion : int
         How many candidates a graph or a scan gives for each query, and how widely it searches.
 
+    See Also
+    --------
+    MinMaxNeighbors : Its attribute ``plan_``.
+    BandPlan : The bands of a plan.
+
     Examples
     --------
     >>> from kernelight.neighbors import MinMaxNeighbors

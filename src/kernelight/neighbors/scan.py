@@ -21,6 +21,29 @@ def scan_codes(
 
     Most first, of equal ones the lower row; -1 where no more rows have an equal slot.
 
+    Parameters
+    ----------
+    codes : Codes
+        The codes that are searched.
+    queries : Codes
+        Codes of the same provenance.
+    count : int
+        How many rows for each query.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+
+    Returns
+    -------
+    array of int64, (queries, count)
+        The rows.
+
+    See Also
+    --------
+    equal_slots : The counts of given pairs.
+    MinMaxNeighbors : Ranks such rows again by the exact kernel.
+
+    Examples
+    --------
     >>> from kernelight import Codes
     >>> from kernelight.neighbors import scan_codes
     >>> codes = Codes([[1, 2, 3], [1, 2, 0], [0, 0, 0]], bits=2)
@@ -51,6 +74,30 @@ def equal_slots(
 ) -> NDArray[np.int32]:
     """How many slots of row i[n] of ``a`` and row j[n] of ``b`` are equal, for each n.
 
+    Parameters
+    ----------
+    a : Codes
+        Codes of some rows.
+    i : array_like of int
+        Rows of ``a``.
+    b : Codes
+        Codes of other rows, or the same.
+    j : array_like of int
+        Rows of ``b``, as many.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+
+    Returns
+    -------
+    array of int32
+        The counts.
+
+    See Also
+    --------
+    scan_codes : The rows with the most.
+
+    Examples
+    --------
     >>> from kernelight import Codes
     >>> from kernelight.neighbors import equal_slots
     >>> codes = Codes([[1, 2, 3], [1, 2, 0], [0, 0, 0]], bits=2)

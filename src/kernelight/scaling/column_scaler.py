@@ -63,6 +63,10 @@ class ColumnScaler(TransformerMixin, StoredEstimator):  # type: ignore[misc]  # 
 
     "quantile" keeps at most about 257 values of a column and interpolates between them.
 
+    See Also
+    --------
+    ColumnWeighter : Also learns a weight for each column.
+
     Examples
     --------
     >>> from kernelight import ColumnScaler

@@ -10,7 +10,21 @@ from numpy.typing import NDArray
 
 
 class Immutable:
-    """A base for values: attributes are set once, by `_set`, while the value is being built."""
+    """A base for values: attributes are set once, by `_set`, while the value is being built.
+
+    Examples
+    --------
+    >>> from kernelight.state import Immutable
+    >>> class Point(Immutable):
+    ...     def __init__(self, x):
+    ...         self._set(x=x)
+    >>> point = Point(2)
+    >>> try:
+    ...     point.x = 3
+    ... except AttributeError:
+    ...     print("still", point.x)
+    still 2
+    """
 
     __slots__ = ()
 
@@ -32,7 +46,29 @@ class Immutable:
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A view of ``array`` that cannot be made writeable again, for an array nobody else holds."""
+    """A view of ``array`` that cannot be made writeable again, for an array nobody else holds.
+
+    Parameters
+    ----------
+    array : array
+        An array that nobody else holds.
+
+    Returns
+    -------
+    array
+        The view.
+
+    See Also
+    --------
+    may_change : Whether an array may still change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelight.state import read_only
+    >>> read_only(np.zeros(3)).flags.writeable
+    False
+    """
     owner: Any = array
     # NumPy asks the owner of the memory before it makes a view writeable
     while isinstance(owner, np.ndarray):
@@ -42,7 +78,29 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def may_change(array: NDArray[Any]) -> bool:
-    """Whether someone may still write to the memory of ``array``, also as what it is a view of."""
+    """Whether someone may still write to the memory of ``array``, also as what it is a view of.
+
+    Parameters
+    ----------
+    array : array
+        Any array.
+
+    Returns
+    -------
+    bool
+        Whether someone may write to it.
+
+    See Also
+    --------
+    read_only : A view that cannot be written to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelight.state import may_change, read_only
+    >>> may_change(np.zeros(3)), may_change(read_only(np.zeros(3)))
+    (True, False)
+    """
     owner: Any = array
     while isinstance(owner, np.ndarray):
         if owner.flags.writeable:

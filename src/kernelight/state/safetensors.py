@@ -57,6 +57,27 @@ class Pieces(NamedTuple):
     """An array that is written piece by piece.
 
     ``read`` gives its bytes in C order, as often as it is called.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        The type of its values.
+    shape : tuple of int
+        Its shape.
+    read : callable
+        Gives the bytes, piece by piece.
+
+    See Also
+    --------
+    save_pieces : Writes them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelight.state import Pieces
+    >>> rows = np.arange(6.0).reshape(3, 2)
+    >>> Pieces(rows.dtype, rows.shape, lambda: (row.tobytes() for row in rows)).shape
+    (3, 2)
     """
 
     dtype: np.dtype[Any]
@@ -78,6 +99,33 @@ def save_pieces(
     """Write the file of a State whose arrays need not be in memory.
 
     They are read twice, as their digest stands before them.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    meta : dict
+        What a State calls ``meta``.
+    arrays : dict of Pieces
+        The arrays, by name.
+    algorithm_version : int
+        What a seed means.
+
+    See Also
+    --------
+    kernelight.State : The same with arrays in memory.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> from kernelight.state import Pieces, State, save_pieces
+    >>> rows = np.arange(6.0).reshape(3, 2)
+    >>> pieces = Pieces(rows.dtype, rows.shape, lambda: (row.tobytes() for row in rows))
+    >>> path = os.path.join(tempfile.mkdtemp(), "rows.kl")
+    >>> save_pieces(path, {"kind": "Rows"}, {"rows": pieces})
+    >>> State.load(path).arrays["rows"].shape
+    (3, 2)
     """
     introduction = {
         "algorithm_version": algorithm_version,

@@ -105,6 +105,12 @@ class Cell(ScoresOfTest):
     The names of the fields are also the keys in JSON, except for ``standard_error`` ("doubt"),
     ``folds`` ("turns"), ``n_bytes`` ("bytes") and ``rows_per_second`` ("rows_a_second").
 
+    See Also
+    --------
+    Study : Says what the fields are.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from kernelight.study import compare
     >>> X, y = load_iris(return_X_y=True)
@@ -183,6 +189,12 @@ def _points(curve: Any) -> tuple[tuple[float, float], ...]:
 class Recommendation(Plain):
     """A model that the study recommends: in words, in code, and the numbers of its cell.
 
+    See Also
+    --------
+    Study : Says what the fields are.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from kernelight.study import compare
     >>> X, y = load_iris(return_X_y=True)

@@ -107,6 +107,12 @@ def compare(
     -------
     Study
 
+    See Also
+    --------
+    Study : What it returns.
+    write_report : The report in HTML.
+    kernelight.KernelClassifier : The estimator of most candidates.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

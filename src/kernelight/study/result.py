@@ -53,6 +53,11 @@ class Study:
     left_out : list of [what, why]
         What was not tried: the data rule it out, others were better, or there was no time.
 
+    See Also
+    --------
+    compare : Runs one.
+    write_report : Writes its report.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

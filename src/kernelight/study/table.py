@@ -34,7 +34,29 @@ def _row(cell: Cell, study: Study) -> list[str]:
 
 
 def print_study(study: Study, file: TextIO | None = None) -> None:
-    """Print notes, the table, and the recommendation."""
+    """Print notes, the table, and the recommendation.
+
+    Parameters
+    ----------
+    study : Study
+        The result of `compare`.
+    file : text file or None, default=None
+        Where to print; None is standard output.
+
+    See Also
+    --------
+    write_report : The report in HTML.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelight.study import compare, print_study
+    >>> X, y = load_iris(return_X_y=True)
+    >>> study = compare(X, y, kernels=["gmm"], components=[32], name="iris", progress=False)
+    >>> print_study(study)  # doctest: +ELLIPSIS
+    Task: classification into 3 classes (the target holds 3 whole numbers).
+    ...
+    """
     file = file or sys.stdout
     for note in study.notes:
         print(note, file=file)

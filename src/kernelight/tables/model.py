@@ -103,6 +103,12 @@ class TableModel(Storable):
     held_out_ : dict or None
         The scores on rows held out of all passes, where ``memory`` made passes necessary.
 
+    See Also
+    --------
+    KernelClassifier : The model inside, for classes.
+    TableMap : Codes of files.
+    open_dataset : Opens files.
+
     Examples
     --------
     >>> import os, tempfile

@@ -86,6 +86,11 @@ class TableMap(Storable):
         How columns become features; None for a map that was not fitted to a table, which takes the
         columns of numeric tables as they are.
 
+    See Also
+    --------
+    TableModel : Models of files.
+    GCWS : A map of matrices.
+
     Examples
     --------
     >>> import os, tempfile

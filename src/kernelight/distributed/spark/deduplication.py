@@ -40,6 +40,17 @@ class SparkDuplicates:
     summary : dict
         Counts of rows (all, kept, identical, near, empty), candidates and pairs; buckets above the
         cap; the plan of the bands.
+
+    See Also
+    --------
+    duplicates : Finds them.
+
+    Examples
+    --------
+    What `duplicates` returns::
+
+        found.survivors.write.parquet("clean.parquet")
+        found.summary["kept"], found.summary["near"]
     """
 
     survivors: Any
@@ -130,6 +141,19 @@ def duplicates(
     -------
     SparkDuplicates
         The rows that stay, the pairs, and for each row the one that stays in its place.
+
+    See Also
+    --------
+    similarity_join : Similar rows of two frames.
+    kernelight.neighbors.deduplicate : On one machine.
+
+    Examples
+    --------
+    On a session ``spark``::
+
+        df = spark.read.parquet("articles.parquet")
+        found = duplicates(df, "id", 0.8, texts=["body"])
+        found.survivors.write.parquet("clean.parquet")
     """
     check_counts(cap=cap, max_categories=max_categories)
     settings = banded_settings(

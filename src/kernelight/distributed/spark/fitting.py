@@ -101,6 +101,19 @@ def fit(
     TableModel
         It predicts, explains and is saved like any other. ``objective_`` and ``dual_gap_`` of its
         linear model (``model_.model_``) are the certificate.
+
+    See Also
+    --------
+    score : Predictions of the model.
+    kernelight.TableModel : What is fitted.
+
+    Examples
+    --------
+    On a session ``spark``::
+
+        df = spark.read.parquet("deliveries.parquet")
+        model = fit(df, "late", id="parcel", work="hdfs:///tmp/late")
+        model.save("late.klt")
     """
     check_frame(df)
     check_options(1 if blocks is None else blocks, tol, max_rounds, sample)

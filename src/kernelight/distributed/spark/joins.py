@@ -44,6 +44,16 @@ class SparkJoin:
         ``id_left``, ``id_right``, ``similarity``.
     summary : dict
         Rows of both, candidates, buckets above the cap, and the plan of the bands.
+
+    See Also
+    --------
+    similarity_join : Makes one.
+
+    Examples
+    --------
+    What `similarity_join` returns::
+
+        found.pairs.where("similarity > 0.9").show()
     """
 
     pairs: Any
@@ -99,6 +109,17 @@ random_state, work
     -------
     SparkJoin
         The pairs, and how they were found.
+
+    See Also
+    --------
+    duplicates : Within one frame.
+
+    Examples
+    --------
+    On a session ``spark``::
+
+        found = similarity_join(new, known, "id", k=3, texts=["title"])
+        found.pairs.show()
     """
     if threshold is None and k is None:
         raise ValueError("similarity_join needs a threshold, or k, or both.")

@@ -61,6 +61,18 @@ def score(
     -------
     DataFrame
         The columns that pass through, and ``prediction`` with whatever was asked for.
+
+    See Also
+    --------
+    ScoringTransformer : The same as a stage of a pipeline.
+    fit : A model of all rows.
+
+    Examples
+    --------
+    On a session ``spark`` with a model of `TableModel`::
+
+        df = spark.read.parquet("new.parquet")
+        score(df, model, probabilities=True, keep=["id"]).write.parquet("scored.parquet")
     """
     check_frame(df)
     if not isinstance(model, TableModel):
@@ -100,6 +112,17 @@ def encode(
     DataFrame
         The columns that pass through, and ``codes``, a binary value for each row that
         `Codes.from_binary` reads; of a map into dense features ``features``, an array of floats.
+
+    See Also
+    --------
+    score : Predictions instead of codes.
+
+    Examples
+    --------
+    On a session ``spark`` with a fitted `TableMap`::
+
+        df = spark.read.parquet("rows.parquet")
+        encode(df, fitted, keep=["id"]).write.parquet("codes.parquet")
     """
     check_frame(df)
     made = TableMap.of(fitted)

@@ -41,6 +41,19 @@ class ScoringTransformer(Transformer, MLReadable["ScoringTransformer"], MLWritab
     ----------
     model : TableModel
     options : dict
+
+    See Also
+    --------
+    score : The same as a function.
+
+    Examples
+    --------
+    As the last stage of a pipeline::
+
+        from pyspark.ml import PipelineModel
+
+        pipeline = PipelineModel([ScoringTransformer(model, probabilities=True)])
+        pipeline.transform(df)
     """
 
     def __init__(self, model: TableModel, **options: Any) -> None:

@@ -61,6 +61,12 @@ def to_onnx(
     Scores and labels follow Python up to the rounding of sums: codes are equal. docs/onnx.md says
     what is promised, and what is refused.
 
+    See Also
+    --------
+    run_onnx : Checks a graph.
+    kernelight.export.skl2onnx.register : For pipelines of scikit-learn.
+    to_c : C for microcontrollers.
+
     Examples
     --------
     >>> import numpy as np
@@ -173,6 +179,24 @@ def run_onnx(exported: Any, X: Any) -> dict[str, NDArray[Any]]:
     columns as its `predict` does, with the names that `to_onnx` has put into the metadata: those of
     a TableModel by name, and others only in the order of training.
 
+    Parameters
+    ----------
+    exported : ModelProto
+        What `to_onnx` made.
+    X : array_like or data frame
+        The rows.
+
+    Returns
+    -------
+    dict
+        The array of each output, by name.
+
+    See Also
+    --------
+    to_onnx : Makes the graph.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from kernelight import SignProjection
     >>> from kernelight.export import run_onnx, to_onnx

@@ -52,6 +52,11 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
     A generator that is the ``random_state`` of a map is copied, not advanced: fitting twice gives
     the same features.
 
+    See Also
+    --------
+    ProductMap : Products of kernels.
+    kernelight.kernels.Sum : The kernel.
+
     Examples
     --------
     >>> import numpy as np

@@ -79,6 +79,11 @@ class ProductMap(Combination, CodeMap):
     A generator that is the ``random_state`` of a side is copied, not advanced: fitting twice gives
     the same map.
 
+    See Also
+    --------
+    Concat : Sums of kernels.
+    kernelight.kernels.Product : The kernel.
+
     Examples
     --------
     >>> import numpy as np

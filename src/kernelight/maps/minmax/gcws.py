@@ -82,6 +82,13 @@ class GCWS(CodeMap):
     seed_ : int
         The seed that ``random_state`` stood for.
 
+    See Also
+    --------
+    kernelight.hashing.gcws : The same codes without a fit.
+    kernelight.kernels.GMM : The kernel.
+    RandomFourier : Features of RBF kernels.
+    kernelight.theory.components_needed : How many slots an error takes.
+
     Examples
     --------
     >>> import numpy as np

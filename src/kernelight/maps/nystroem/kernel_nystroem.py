@@ -78,6 +78,11 @@ class KernelNystroem(DenseMap):
     seed_ : int
         The seed that ``random_state`` stood for.
 
+    See Also
+    --------
+    feature_map : The map of a kernel.
+    GCWS : Codes of min-max kernels.
+
     Examples
     --------
     >>> import numpy as np

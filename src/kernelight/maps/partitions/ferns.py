@@ -71,6 +71,11 @@ class Ferns(PartitionMap):
     A number that is missing (NaN) goes to the side on which most training rows are, which is that
     of the lower median. ``fit`` leaves missing numbers out. A row of zeros is a row like any other.
 
+    See Also
+    --------
+    ForestLeaves : Partitions that labels have taught.
+    KernelClassifier : ``kernel="auto"`` uses both.
+
     Examples
     --------
     >>> import numpy as np

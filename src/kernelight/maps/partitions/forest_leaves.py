@@ -127,6 +127,11 @@ class ForestLeaves(PartitionMap):
     where some were missing, else the side with more training rows. Sparse rows of ``fit`` must not
     have missing numbers, but for "histogram". A row of zeros is a row like any other.
 
+    See Also
+    --------
+    Ferns : Random partitions.
+    KernelClassifier : ``kernel="auto"`` uses both.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

@@ -123,6 +123,10 @@ class AlignedFourier(CodeMap, DenseMap):
     rows. A row of zeros is a point like any other, but with ``metric="cosine"`` it has no direction
     and emits nothing.
 
+    See Also
+    --------
+    RandomFourier : Frequencies that know no labels.
+
     Examples
     --------
     >>> import numpy as np

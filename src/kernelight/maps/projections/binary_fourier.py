@@ -35,7 +35,7 @@ PROJECTIONS = ("fastfood", "gaussian", "orthogonal", "sorf")
 
 
 class BinaryFourier(OneBitMap):
-    r"""Bits of the Gaussian kernel: z = sign(cos(w . x / sigma + b) + t), one for each projection.
+    r"""Bits of the Gaussian kernel: z = sign(cos(w.x / sigma + b) + t), one for each projection.
 
     w is Gaussian, b uniform on the circle and t on (-1, 1) (BCSIK). Two rows of kernel value
     K = exp(-|u - v|^2 / (2 sigma^2)) differ in a bit with probability
@@ -70,6 +70,12 @@ class BinaryFourier(OneBitMap):
     Notes
     -----
     A row of zeros is a point like any other: codes of this map have no empty rows.
+
+    See Also
+    --------
+    RandomFourier : Dense features.
+    TernaryClassifier : A model for such bits.
+    kernelight.theory.kernel_from_hamming : The kernel from bits that differ.
 
     Examples
     --------

@@ -83,6 +83,11 @@ class IntegerFourier(DenseMap):
     A row of zeros is a point like any other. Features are the same to the bit on every machine,
     dense or sparse.
 
+    See Also
+    --------
+    RandomFourier : Features in floating point.
+    CompactClassifier : A classifier that uses it.
+
     Examples
     --------
     >>> import numpy as np

@@ -93,6 +93,13 @@ class RandomFourier(DenseMap):
     ``metric="cosine"`` its features are zeros; with ``metric="euclidean"`` it is a point like any
     other.
 
+    See Also
+    --------
+    BinaryFourier : A bit for each component.
+    IntegerFourier : By whole numbers.
+    AlignedFourier : Frequencies that agree with labels.
+    kernelight.theory.paired_variance : The variance of its estimate.
+
     Examples
     --------
     >>> import numpy as np

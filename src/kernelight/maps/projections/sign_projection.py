@@ -56,6 +56,11 @@ class SignProjection(OneBitMap):
         The projection in use ("cauchy" for Cauchy projections).
     seed_ : int
 
+    See Also
+    --------
+    kernelight.kernels.Acos : The kernel of Gaussian directions.
+    kernelight.theory.sign_cauchy_collision : That of Cauchy directions.
+
     Examples
     --------
     >>> import numpy as np

@@ -59,6 +59,11 @@ class Index:
     commits when the block ends well; after an exception it does not, and what was not committed is
     dropped. `close` does not commit either.
 
+    See Also
+    --------
+    MinMaxNeighbors : Rows in memory.
+    deduplicate : Rows without near-duplicates.
+
     Examples
     --------
     >>> import os, tempfile

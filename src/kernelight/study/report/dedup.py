@@ -25,6 +25,24 @@ def write_dedup_report(summary: dict[str, Any], path: str | Path = "report.html"
 
     ``summary`` is what `kernelight dedup` gathers (`kernelight.tables.dedup_summary`).
 
+    Parameters
+    ----------
+    summary : dict
+        What `kernelight dedup` gathers (`kernelight.tables.dedup_summary`).
+    path : str or path-like, default="report.html"
+        The file.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    See Also
+    --------
+    render_dedup_report : The same as text.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from kernelight.study import write_dedup_report
     >>> from kernelight.tables.dedup_summary import summarised
@@ -46,6 +64,22 @@ def write_dedup_report(summary: dict[str, Any], path: str | Path = "report.html"
 def render_dedup_report(summary: dict[str, Any]) -> str:
     """The report as HTML text: one page, no other files, no network.
 
+    Parameters
+    ----------
+    summary : dict
+        What `kernelight dedup` gathers (`kernelight.tables.dedup_summary`).
+
+    Returns
+    -------
+    str
+        The page.
+
+    See Also
+    --------
+    write_dedup_report : Writes it to a file.
+
+    Examples
+    --------
     >>> from kernelight.study import render_dedup_report
     >>> from kernelight.tables.dedup_summary import summarised
     >>> from kernelight.tables.deduplication import DedupSettings, deduplicate_rows, open_rows

@@ -20,7 +20,37 @@ from kernelight.study.text import count_text, score_text, seconds_text
 
 
 def write_report(study: Study, path: str | Path = "report.html") -> Path:
-    """Write the report of a study, all or nothing, and return its path."""
+    """Write the report of a study, all or nothing, and return its path.
+
+    Parameters
+    ----------
+    study : Study
+        The result of `compare`.
+    path : str or path-like, default="report.html"
+        The file.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    See Also
+    --------
+    render_report : The same as text.
+    print_study : A table for the terminal.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelight.study import compare, write_report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> study = compare(X, y, kernels=["gmm"], components=[32], name="iris", progress=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(study, Path(folder) / "report.html").name
+    'report.html'
+    """
     path = Path(path)
     # a file name may have bytes that are not UTF-8
     page = render_report(study).encode("utf-8", "backslashreplace")
@@ -30,7 +60,31 @@ def write_report(study: Study, path: str | Path = "report.html") -> Path:
 
 
 def render_report(study: Study) -> str:
-    """The report as HTML text: one page, no other files, no network."""
+    """The report as HTML text: one page, no other files, no network.
+
+    Parameters
+    ----------
+    study : Study
+        The result of `compare`.
+
+    Returns
+    -------
+    str
+        The page.
+
+    See Also
+    --------
+    write_report : Writes it to a file.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelight.study import compare, render_report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> study = compare(X, y, kernels=["gmm"], components=[32], name="iris", progress=False)
+    >>> "iris" in render_report(study)
+    True
+    """
     charts = Charts(study)
     parts = [
         _head(study),
