@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tools" / "docs_site"))
+GALLERY = ROOT / "examples" / "gallery"
+sys.path[:0] = [str(ROOT / "tools" / "docs_site"), str(GALLERY)]
 os.environ.setdefault("MPLBACKEND", "agg")
 
 import api_links  # noqa: E402
@@ -74,9 +75,14 @@ viewcode_line_numbers = True
 
 # -- Gallery -------------------------------------------------------------------------------------
 sphinx_gallery_conf: dict[str, Any] = {
-    "examples_dirs": os.path.relpath(ROOT / "examples" / "gallery", ROOT / "build/site/source"),
+    "examples_dirs": os.path.relpath(GALLERY, ROOT / "build/site/source"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
+    "ignore_pattern": r"(?:^|/)_",  # helpers of examples are none
+    # the look of the pictures, each for light and for dark pages, and their order
+    "image_scrapers": ("_style.scraper",),
+    "reset_modules": ("_style.reset",),
+    "within_subsection_order": "_style.Order",
     "remove_config_comments": True,
     "show_memory": False,
     "write_computation_times": False,  # its page takes scripts from elsewhere
