@@ -54,7 +54,9 @@ def _section(title: str, text: str | None, files: list[tuple[str, str]]) -> str:
         lines += [text, ""]
     if files:
         lines += ["| file | what it holds |", "|---|---|"]
-        lines += [f"| {name} | {what.replace('|', chr(92) + '|')} |" for name, what in files]
+        # two underscores would be bold
+        named = [(name.replace("__", r"\_\_"), what.replace("|", r"\|")) for name, what in files]
+        lines += [f"| {name} | {what} |" for name, what in named]
         lines.append("")
     return "\n".join(lines)
 

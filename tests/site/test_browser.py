@@ -63,7 +63,7 @@ def visit(browser, address):
         page.wrong = []
         page.on("console", lambda said: said.type == "error" and page.wrong.append(said.text))
         page.on("pageerror", lambda error: page.wrong.append(str(error)))
-        page.on("requestfailed", lambda asked: page.wrong.append(f"failed: {asked.url}"))
+        page.on("requestfailed", lambda asked: _note_failed(page, asked))
         page.on("request", lambda asked: _note_outside(page, asked.url, address))
         page.goto(f"{address}/{name}", wait_until="load")
         return page
@@ -71,6 +71,11 @@ def visit(browser, address):
     yield opened
     for page in pages:
         page.close()
+
+
+def _note_failed(page, asked):
+    if asked.failure != "net::ERR_ABORTED":  # the browser went to another page
+        page.wrong.append(f"failed: {asked.url}")
 
 
 def _note_outside(page, url, address):

@@ -87,3 +87,11 @@ def test_formulas_are_formulas(site):
         assert 'class="math notranslate nohighlight"' in page, name
         assert "_static/mathjax/tex-chtml.js" in page, name
     assert "tex-chtml.js" not in (site / "changelog.html").read_text(encoding="utf-8")
+
+
+def test_tables_and_lists_are_not_text(site):
+    """A table that a blank line cuts in two shows its bars as text."""
+    for path in site.glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert "<p>|" not in text, path.name
+        assert not re.search(r"<p>[^<]*```", text), path.name
