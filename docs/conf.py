@@ -42,6 +42,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 root_doc = "index"
 templates_path = [str(ROOT / "docs" / "_templates")]  # autosummary looks beside the sources
 exclude_patterns = ["_assets", "gallery/*.ipynb", "gallery/*.py", "gallery/GALLERY_HEADER.rst"]
+smartquotes = False  # "tune" in a docstring is Python
 nitpicky = False  # types in docstrings are words, not names
 
 # -- Markdown ------------------------------------------------------------------------------------

@@ -7,13 +7,16 @@ What is not public stays code.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from formulas import FORMULAS
+from pages import page_name
 from reference import public_objects
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -98,6 +101,7 @@ class LinkNames(SphinxTransform):
 
 
 MARKUP = re.compile(r"(``.+?``|`[^`]*`_?)")  # spans of a line that are no plain text
+PAGE = re.compile(r"\bdocs/([\w-]+)\.md\b")
 TRAILING = re.compile(r"(?<=\w)_(?!\w)")
 
 
@@ -117,10 +121,16 @@ def escape_plain_text(
             block = None
         if block is None and not example:
             parts = MARKUP.split(line)
-            parts[::2] = [TRAILING.sub(r"\\_", part.replace("|", r"\|")) for part in parts[::2]]
+            parts[::2] = [_plain(part) for part in parts[::2]]
             lines[at] = "".join(parts)
             if text.startswith((".. math::", ".. code")) or text.endswith("::"):
                 block = indent
+
+
+def _plain(text: str) -> str:
+    """Text that holds no markup; a page that it names becomes a link."""
+    text = TRAILING.sub(r"\\_", text.replace("|", r"\|"))
+    return PAGE.sub(lambda found: f":doc:`/{page_name(found[1])}`", text)
 
 
 def add_formula(
@@ -140,4 +150,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_transform(LinkNames)
     app.connect("autodoc-process-docstring", escape_plain_text, priority=900)  # after numpydoc
     app.connect("autodoc-process-docstring", add_formula, priority=950)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    # what this folder says is in every page: Sphinx reads all again when it has changed
+    texts = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    return {
+        "env_version": int(hashlib.sha256(texts).hexdigest()[:12], 16),
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

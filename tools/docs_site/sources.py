@@ -15,27 +15,19 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from command_reference import command_page
+from pages import PAGES
 from reference import documented_names, reference_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-# documents that have another place on the site; search.html is the search of the site itself
-PAGES = {
-    "docs/search.md": "similar-rows.md",
-    "CHANGELOG.md": "changelog.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "README.md": "index.md",
-    "examples/gallery": "gallery/index.rst",
-}
 NOT_COPIED = {"conf.py", "_static", "_templates", "__pycache__"}  # Sphinx reads them in docs/
 GALLERY = ROOT / "examples" / "gallery"
 # what MathJax needs to show formulas, of its package, which holds much more
 MATHJAX_FILES = ["tex-chtml.js", "output/chtml/fonts"]
 
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(?=\))")
-FILE_NAME = re.compile(
-    r"\[(?:docs/)?[\w-]+\.md\]\("
-)  # a link that shows the title of its page instead
+# a link that says a file name: on the site it says the title of the page
+FILE_NAME = re.compile(r"\[(?:docs/)?[\w-]+\.md\]\(")
 FENCE = re.compile(r"^\s*(```|~~~)")
 LANGUAGES = {".py": "python", ".h": "c", ".c": "c", ".cpp": "cpp", ".sh": "sh", ".toml": "toml"}
 LANGUAGES |= {".json": "json", ".csv": "text", "": "text", ".cff": "yaml"}
