@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from papers._kept import Entry, Result, key_of, read_kept, write_kept
+from papers._kept import Entry, key_of, read_kept, write_kept
+
+Result = dict[str, Any]
 
 DIGITS = 6  # of the floats of a result; the page shows fewer
 
@@ -157,8 +159,11 @@ class Store:
 
         Cells of an older version are never wanted.
         """
+
+        def current(key: str) -> bool:
+            return is_current(key) and wanted(key)
+
         if self.kept is not None:
-            current = (lambda key: is_current(key) and wanted(key))
             before, after = write_kept(self.kept, self._entries, current)
             print(f"{self.kept} keeps {after:,} cells; it had {before:,}.")
 

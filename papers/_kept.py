@@ -19,14 +19,12 @@ from typing import Any
 
 from kernelight.data import replacing
 
-Result = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class Entry:
     """A result, and the processor seconds it took (None where they were not measured)."""
 
-    result: Result
+    result: dict[str, Any]
     seconds: float | None = None
 
 
@@ -84,7 +82,9 @@ def write_kept(
 def _line(key: str, entry: Entry) -> str:
     """What a result repeats of its parameters is named only."""
     kind, version, params = json.loads(key)
-    repeats = [name for name in entry.result if name in params and params[name] == entry.result[name]]
+    repeats = [
+        name for name in entry.result if name in params and params[name] == entry.result[name]
+    ]
     fields = {
         "kind": kind,
         "version": version,

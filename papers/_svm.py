@@ -30,18 +30,12 @@ KERNELS = {
 }
 # LIBLINEAR has no intercept by default
 AS_LIBLINEAR: dict[str, Any] = {"tol": 1e-2, "max_iter": 300, "fit_intercept": False}
-VALIDATION_ROWS = 5000
+VALIDATION_ROWS = 5000  # where one split validates
 
 
 @kind("exact", version=1)
 def exact(
-    *,
-    dataset: str,
-    scaling: str,
-    seed: int,
-    kernel: str,
-    cs: list[float],
-    max_test: int | None,
+    *, dataset: str, scaling: str, seed: int, kernel: str, cs: list[float], max_test: int | None
 ) -> Result:
     """Accuracies in percent for each C of a kernel without gamma."""
     data = split(dataset, scaling, seed, max_test)
@@ -145,10 +139,7 @@ def predicted(model: SVC, y: np.ndarray, K: np.ndarray) -> np.ndarray:
 
 
 def summary(
-    cs: list[float],
-    tuned: Sequence[float | None],
-    tested: np.ndarray,
-    validated: np.ndarray,
+    cs: list[float], tuned: Sequence[float | None], tested: np.ndarray, validated: np.ndarray
 ) -> Result:
     """For each C the test accuracy at two gammas: the best on the test part, and the validated."""
     best, chosen, each = np.nanargmax(tested, axis=0), validated.argmax(axis=0), np.arange(len(cs))

@@ -153,9 +153,7 @@ def _keep(store: Store, plan: Plan) -> None:
     if store.kept is None:
         return
     keys = {cell.key for name in SCRIPTS for cell in script(name).cells(plan)}
-    store.keep(
-        lambda key: key in keys or dataset_of(key) not in {None, *plan.present},
-    )
+    store.keep(lambda key: key in keys or dataset_of(key) not in {None, *plan.present})
     record_data(store.kept)
 
 
@@ -221,7 +219,7 @@ def _write(book: Book, chosen: Sequence[str], whole: bool) -> None:
 
     They go into docs/ if all scripts were asked for and the page there has no more of its plan.
     """
-    done = book.n_done / book.n_planned
+    done = book.n_done / max(1, book.n_planned)
     if whole and (shown := _fraction_shown(PAGE)) <= done:
         book.page = PAGE
     elif whole:

@@ -280,7 +280,7 @@ def test_a_page_that_shows_more_is_left_alone(
     run.PAGE.write_text("made from 1,234 of 5,000 cells of the plan")
     asked = ["--page", "--build", str(tmp_path / "build" / "papers")]
     assert run.main(asked) == 0
-    assert "1,234 cells, this run has 0: it is left as it is" in capsys.readouterr().out
+    assert "24.7 % of its plan, this run has 0.0 %: it is left as it is" in capsys.readouterr().out
     assert run.PAGE.read_text().startswith("made from 1,234")
     run.PAGE.unlink()
     assert run.main(asked) == 0
