@@ -7,6 +7,7 @@ from collections import Counter
 from papers import _sets
 from papers._exact import TOLERANCE, Comparison, compare
 from papers._hashed import Mean, best, best_mean
+from papers._lead import lead
 from papers._page import Book, prose, table
 from papers._printed import printed_sets
 from papers.be import table as binary
@@ -75,8 +76,10 @@ def page(book: Book, sections: list[tuple[str, str]]) -> str:
     """The whole page."""
     command = "make papers-quick" if book.plan.quick else "make papers"
     papers = "\n".join(prose(f"{name}: {title}", "- ") for name, title in PAPERS.items())
+    claims = _claims(book)
     head = f"""# The papers, computed again
 
+{lead(book, claims)}
 Written by `{command} DATA=<folder>`; every number comes from a run of the scripts in `papers/`.
 A cell is one computation, such as a kernel on one split of a data set.
 This page was made from {book.n_done:,} of {book.n_planned:,} cells of the plan.
@@ -86,7 +89,7 @@ This page was made from {book.n_done:,} of {book.n_planned:,} cells of the plan.
     body = "\n".join(
         f"## {title}\n\n{text.strip() or 'Nothing is computed yet.'}\n" for title, text in sections
     )
-    return f"{head}{papers}\n{how}\n{promises(book)}\n{absent(book)}\n{waiting(book)}\n{body}"
+    return f"{head}{papers}\n{how}\n{promises(claims)}\n{absent(book)}\n{waiting(book)}\n{body}"
 
 
 def waiting(book: Book) -> str:
@@ -119,13 +122,17 @@ def absent(book: Book) -> str:
     return "## Data sets that are not there\n\n" + "\n".join(lines) + "\n"
 
 
-def promises(book: Book) -> str:
+def promises(claims: list[tuple[str, ...]]) -> str:
     """What is promised, and what was measured."""
-    rows = [_conventional(book), *_near_exact(book), *_fewer_samples(book), *_gram_times(book)]
-    lines = [row for row in rows if row is not None]
     return "## Promises\n\n" + (
-        table(("promise", "bar", "measured", ""), lines) or "Nothing is computed yet.\n"
+        table(("promise", "bar", "measured", ""), claims) or "Nothing is computed yet.\n"
     )
+
+
+def _claims(book: Book) -> list[tuple[str, ...]]:
+    """A line for each promise that is computed: the claim, the bar, what was measured, verdict."""
+    rows = [_conventional(book), *_near_exact(book), *_fewer_samples(book), *_gram_times(book)]
+    return [row for row in rows if row is not None]
 
 
 def _verdict(holds: bool) -> str:

@@ -39,6 +39,7 @@ from papers._page import Book, Plan  # noqa: E402
 from papers._work import computed, in_order  # noqa: E402
 
 SCRIPTS = (
+    "errata/table",
     "cnk/exact",
     "cnk/linearized",
     "lgmm/exact",

@@ -82,7 +82,7 @@ def test_quick_run_on_a_folder(
     assert "| Vowel | min-max | 59.10 |" in page
     assert "Satimage" in page.partition("not there")[2]
     figures = sorted((tmp_path / "quick" / "papers").glob("*.svg"))
-    assert [path.stem for path in figures] == ["be-codes", "cnk-exact"]
+    assert [path.stem for path in figures] == ["be-codes", "cnk-exact", "lead"]
     before = [path.read_bytes() for path in figures]
     capsys.readouterr()
     assert run.main(asked) == 0
