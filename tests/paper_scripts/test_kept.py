@@ -166,14 +166,9 @@ def test_a_write_that_fails_leaves_the_old_file(
 
 
 def test_full_runs_keep_and_quick_ones_compute(
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run, "ROOT", tmp_path)
-    monkeypatch.setattr(run, "PAGE", tmp_path / "docs" / "papers.md")
-    build, kept = tmp_path / "build" / "papers", tmp_path / "papers" / "cells"
+    build, kept = home / "build" / "papers", home / "papers" / "cells"
     asked = ["be/pictures", "lgmm/gram", "--build", str(build)]
     assert run.main(["cnk/exact", "--sets", "Vowel", "--build", str(build), "--minutes", "0"]) == 0
     assert list(kept.glob("*.jsonl")) == []
@@ -192,16 +187,12 @@ def test_full_runs_keep_and_quick_ones_compute(
 
 
 def test_kept_cells_of_other_data_are_refused(
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run, "ROOT", tmp_path)
-    kept = tmp_path / "papers" / "cells"
+    kept = home / "papers" / "cells"
     kept.mkdir(parents=True)
     (kept / "data.json").write_text('{"loader.py": 1}')
-    asked = ["lgmm/gram", "--minutes", "0", "--build", str(tmp_path / "build" / "papers")]
+    asked = ["lgmm/gram", "--minutes", "0", "--build", str(home / "build" / "papers")]
     assert run.main(asked) == 2
     said = capsys.readouterr().err
     assert "loader.py differ): give --anew to compute them anew" in said
