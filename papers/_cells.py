@@ -17,11 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from papers._kept import Entry, key_of, read_kept, write_kept
+from papers._kept import Entry, key_of, read_kept, rounded, write_kept
 
 Result = dict[str, Any]
-
-DIGITS = 6  # of the floats of a result; the page shows fewer
 
 
 @dataclass(frozen=True)
@@ -142,7 +140,7 @@ class Store:
 
     def put(self, done: Cell, result: Result, seconds: float | None = None) -> None:
         """Keep a result, in the file before in memory."""
-        entry = Entry(_rounded(result), None if seconds is None else round(seconds, 2))
+        entry = Entry(rounded(result), None if seconds is None else round(seconds, 2))
         fields = {"key": done.key, "result": entry.result, "seconds": entry.seconds}
         line = "\n" * self._torn + json.dumps(fields) + "\n"
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -166,12 +164,3 @@ class Store:
         if self.kept is not None:
             before, after = write_kept(self.kept, self._entries, current)
             print(f"{self.kept} keeps {after:,} cells; it had {before:,}.")
-
-
-def _rounded(value: Any) -> Any:
-    """Plain data with DIGITS digits, so that a stored result is that of the run that made it."""
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
-    return [_rounded(each) for each in value] if isinstance(value, list | tuple) else value

@@ -19,6 +19,8 @@ from typing import Any
 
 from kernelight.data import replacing
 
+DIGITS = 6  # of the floats of a result; the page shows fewer
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -31,6 +33,15 @@ class Entry:
 def key_of(kind: str, version: int, params: Mapping[str, Any]) -> str:
     """The key of a cell: the same text for equal parameters."""
     return json.dumps([kind, version, params], sort_keys=True)
+
+
+def rounded(value: Any) -> Any:
+    """Plain data with DIGITS digits, so that a stored result is that of the run that made it."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {name: rounded(each) for name, each in value.items()}
+    return [rounded(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def read_kept(folder: Path) -> dict[str, Entry]:
@@ -82,14 +93,13 @@ def write_kept(
 def _line(key: str, entry: Entry) -> str:
     """What a result repeats of its parameters is named only."""
     kind, version, params = json.loads(key)
-    repeats = [
-        name for name in entry.result if name in params and params[name] == entry.result[name]
-    ]
+    result = entry.result
+    repeats = [name for name in result if name in params and rounded(params[name]) == result[name]]
     fields = {
         "kind": kind,
         "version": version,
         "params": params,
-        "result": {name: value for name, value in entry.result.items() if name not in repeats},
+        "result": {name: value for name, value in result.items() if name not in repeats},
         "repeats": repeats,
         "seconds": entry.seconds,
     }
@@ -99,5 +109,5 @@ def _line(key: str, entry: Entry) -> str:
 def _entry(line: str) -> tuple[str, Entry]:
     fields = json.loads(line)
     params = fields["params"]
-    result = {name: params[name] for name in fields["repeats"]} | fields["result"]
+    result = {name: rounded(params[name]) for name in fields["repeats"]} | fields["result"]
     return key_of(fields["kind"], fields["version"], params), Entry(result, fields["seconds"])
