@@ -29,7 +29,7 @@ help:
 	@echo "make portable  the golden vectors on aarch64, riscv64 and s390x, by cross compilers and qemu-user"
 	@echo "make setup     only set up .venv: the package and what its tests and checks need"
 	@echo "make bench     run all benchmarks against their peers (half an hour; BENCH=--quick: rough ratios, in minutes)"
-	@echo "make papers DATA=<folder>        compute the tables and figures of the papers again (hours; goes on where it stopped)"
+	@echo "make papers DATA=<folder>        compute what papers/cells lacks of the papers' tables and figures (hours; goes on where it stopped)"
 	@echo "make papers-quick DATA=<folder>  a sample of each (some minutes)"
 	@echo "make lint      ruff, mypy, clang-format, and is the stub of the compiled module up to date?"
 	@echo "make stub      write that stub again"
