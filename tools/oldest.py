@@ -1,7 +1,7 @@
 """Print the oldest versions that the package allows, as constraints of pip.
 
-They are those of pyproject.toml: of what the package needs, of the extras of users, and of the frames
-that it takes. What only tests need is left to pip.
+They are those of pyproject.toml: of what the package needs, of the extras of users, and of the
+frames that it takes. What only tests need is left to pip.
 
     python tools/oldest.py > constraints.txt
 """
@@ -22,6 +22,6 @@ project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text
 extras = project["optional-dependencies"]
 lines = [*project["dependencies"], *(line for name in EXTRAS for line in extras[name])]
 lines += [line for line in extras["test"] if line.startswith(FRAMES)]
-oldest = dict(re.match(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", line).groups() for line in lines)
+oldest = dict(re.findall(r"^([\w-]+)(?:\[\w+\])?>=([\d.]+)", line)[0] for line in lines)
 for name, version in sorted(oldest.items()):
     print(f"{name}=={version}{'' if '.' in version else '.0'}.*")
