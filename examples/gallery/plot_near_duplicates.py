@@ -35,11 +35,12 @@ X = TextShingles().transform(texts)
 duplicates = deduplicate(X, threshold=0.7)
 print(f"{len(texts)} different paragraphs: {duplicates.n_removed} are near-copies of another")
 
-copies = [at for at in np.flatnonzero(~duplicates.kept) if texts[at][0].isalpha()]
+copies = [at for at in np.flatnonzero(~duplicates.kept) if len(texts[at].split()) < 45]
+copies = [at for at in copies if texts[at][0].isalpha() and not texts[at].startswith("See Also")]
 example = copies[np.argmin(np.abs(duplicates.similarity[copies] - 0.8))]
 print(f"Two of similarity {duplicates.similarity[example]:.2f}:")
 for at in (duplicates.survivor[example], example):
-    print(textwrap.fill(texts[at], 64, initial_indent="  * ", subsequent_indent="    "))
+    print(textwrap.fill(texts[at], 46, initial_indent="  * ", subsequent_indent="    "))
 
 # %%
 # Comparing every pair of millions of texts would take too long.
