@@ -16,20 +16,21 @@ BUILD_REQUIRES = $(shell sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml
 # An environment whose Python has gone (upgraded, moved) is made again.
 GONE := $(if $(wildcard $(BIN)/python),,gone)
 
-.PHONY: help setup demo test test-all docs release-check wheel-check portable bench papers papers-quick lint stub sanitize dist wheels clean gone force
+.PHONY: help setup demo test test-all test-oldest docs release-check wheel-check portable bench papers papers-quick lint stub sanitize dist wheels clean gone force
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo      set up, then compare kernels on handwritten digits: a recommendation, and report.html"
 	@echo "make test      set up, then run the tests: after every change (4 minutes on two cores)"
 	@echo "make test-all  the same with the tests marked nightly: before a change lands (8 minutes; .ci/run does it)"
+	@echo "make test-oldest  the tests with the oldest Python, NumPy, scikit-learn ... that pyproject.toml allows"
 	@echo "make release-check [DATA=<folder>]  sanitizers, the wheel in a fresh environment, more random trials, and with"
 	@echo "                                 DATA a sample of the papers: before a release (half an hour)"
 	@echo "make portable  the golden vectors on aarch64, riscv64 and s390x, by cross compilers and qemu-user"
 	@echo "make setup     only set up .venv: the package and what its tests and checks need"
 	@echo "make docs      the documentation site in build/site/html (some minutes the first time; DOCS=--no-gallery: no examples run)"
 	@echo "make bench     run all benchmarks against their peers (half an hour; BENCH=--quick: rough ratios, in minutes)"
-	@echo "make papers DATA=<folder>        compute the tables and figures of the papers again (hours; goes on where it stopped)"
+	@echo "make papers DATA=<folder>        compute what papers/cells lacks of the papers' tables and figures (hours; goes on where it stopped)"
 	@echo "make papers-quick DATA=<folder>  a sample of each (some minutes)"
 	@echo "make lint      ruff, mypy, clang-format, and is the stub of the compiled module up to date?"
 	@echo "make stub      write that stub again"
@@ -92,11 +93,17 @@ test: $(VENV)/.all $(VENV)/.test
 test-all: $(VENV)/.all $(VENV)/.test
 	@$(PYTEST) --durations=25 --doctest-modules src/kernelight tests
 
+# OLDEST: a Python, if not 3.10
+test-oldest:
+	@sh tools/test_oldest.sh $(OLDEST)
+
 # What is slow and rarely breaks. ROUNDS: how many times as many random trials as in test-all.
 ROUNDS ?= 5
 release-check: $(VENV)/.all $(VENV)/.test
 	@echo "== The wheel in a fresh environment"
 	@$(MAKE) --no-print-directory wheel-check
+	@echo "== The oldest of what is needed"
+	@$(MAKE) --no-print-directory test-oldest
 	@echo "== Tests with AddressSanitizer and UBSan"
 	@$(MAKE) --no-print-directory sanitize
 	@echo "== The hashes on other machines"

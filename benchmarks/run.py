@@ -42,7 +42,8 @@ NO_PROMISE = "none"  # a bar that begins so: there is nothing that could hold
 HEADS = ("claim", "peer", "promised", "measured", "")
 PACKAGES = (
     *("kernelight", "numpy", "scipy", "scikit-learn", "datasketch", "lightgbm"),
-    *("xgboost-cpu", "catboost", "faiss-cpu", "usearch", "pynndescent", "emlearn", "onnxruntime"),
+    *("xgboost-cpu", "catboost", "faiss-cpu", "usearch", "pynndescent", "emlearn"),
+    *("onnxruntime", "pyspark"),
 )
 
 

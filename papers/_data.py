@@ -81,33 +81,50 @@ def present() -> frozenset[str]:
     return names
 
 
-def check_same_data(results: Path) -> None:
+def check_same_data(results: Path, instead: str) -> None:
     """Refuse results in a folder that were computed from other data.
 
     The data have changed if a file has another size, or the loader another text. New files are
-    allowed.
+    allowed. ``instead`` says how to compute anew.
     """
-    record, here = results / "data.json", Path(str(loader().__file__))
-    now: dict[str, int] = {
-        path.name: zlib.crc32(path.read_bytes()) if path.suffix == ".py" else path.stat().st_size
-        for path in sorted(here.parent.iterdir())
-        if path.is_file()
-    }
-    try:
-        before: dict[str, int] = json.loads(record.read_text()) if record.exists() else {}
-    except ValueError:
-        raise NoDataError(
-            f"{record} is damaged: remove it, or {results} to compute everything anew."
-        ) from None
-    changed = [name for name, size in before.items() if now.get(name, size) != size]
+    record = results / "data.json"
+    now, before = _fingerprint(), _recorded(record, instead)
+    changed = [name for name, print_ in before.items() if now.get(name, print_) != print_]
     if changed:
         raise NoDataError(
-            f"{results} has results of other data ({', '.join(changed)} differ): remove it to "
-            f"compute them anew, or {record} to keep them."
+            f"{results} has results of other data ({', '.join(changed)} differ): {instead} to "
+            f"compute them anew, or remove {record} to take them as they are."
         )
-    results.mkdir(parents=True, exist_ok=True)
-    with replacing(record) as file:
-        file.write(json.dumps(before | now, indent=1).encode())
+
+
+def record_data(results: Path) -> None:
+    """Record of which data the results in a folder are."""
+    record = results / "data.json"
+    before, after = _recorded(record, "remove it"), _fingerprint()
+    if before | after != before:
+        results.mkdir(parents=True, exist_ok=True)
+        with replacing(record) as file:
+            file.write((json.dumps(before | after, indent=1, sort_keys=True) + "\n").encode())
+
+
+def _fingerprint() -> dict[str, int]:
+    """Of each file its size; of a program, a checksum."""
+    here = Path(str(loader().__file__)).parent
+    return {
+        path.name: zlib.crc32(path.read_bytes()) if path.suffix == ".py" else path.stat().st_size
+        for path in sorted(here.iterdir())
+        if path.is_file()
+    }
+
+
+def _recorded(record: Path, instead: str) -> dict[str, int]:
+    try:
+        known: dict[str, int] = json.loads(record.read_text()) if record.exists() else {}
+    except ValueError:
+        raise NoDataError(
+            f"{record} is damaged: remove it, or {instead} to compute everything anew."
+        ) from None
+    return known
 
 
 @lru_cache(maxsize=1)

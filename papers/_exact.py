@@ -13,16 +13,16 @@ from papers._figures import Line, Panel
 from papers._page import Book, Plan, best_of, chosen_of, mean_curve, table
 from papers._printed import printed
 from papers._sets import FIXED, PROMISED, SIMULATED, set_of, stage_of
-from papers._svm import GAMMAS
+from papers._tuned import GAMMAS, merged
+from papers._tuned import KERNELS as TUNED
 
 DECADES = [10.0**e for e in range(-2, 4)]
 HALF_DECADES = [round(10.0 ** (e / 2), 6) for e in range(-4, 7)]
 BEYOND = [*DECADES, 1e4, 1e5]  # small gammas need them
 QUICK_GAMMAS = [0.1, 1.0, 4, 11, 20, 50, 100, 200]
-SMALL = 1500  # training rows, up to which every gamma is tested
-LARGE = 8000  # training rows, beyond which C runs over decades, and one gamma is tested for each
+LARGE = 8000  # training rows, beyond which C runs over decades
+LONGEST = 600.0  # seconds, about, of a cell of gammas; a kill loses no more
 GRAM_ROWS = 30_000  # training rows, beyond which there are no Gram matrices
-WINDOW = 3  # gammas for each C in between
 TOLERANCE = 0.5  # points
 SQUARED = "linear, squared hinge"
 LINEAR = ("linear", SQUARED)  # kinds of cells, too
@@ -50,51 +50,91 @@ class Entry:
         )
 
 
-def exact_cell(entry: Entry, kernel: str, seed: int, plan: Plan) -> Cell:
-    """The cell of a kernel on one split."""
-    known, tuned = set_of(entry.dataset), kernel in {"RBF", "fRBF"}
-    common: dict[str, Any] = {
-        "dataset": entry.dataset,
-        "scaling": entry.scaling,
-        "seed": seed,
-        "max_test": known.max_test,
-        "stage": stage_of(entry.dataset) + (1 if tuned else -2 * (entry.dataset in PROMISED)),
-    }
-    unit = (known.rows / 1000) ** 2 * (1 + known.classes / 10) / 20  # about the seconds of one fit
+def exact_cell(entry: Entry, kernel: str, seed: int) -> Cell:
+    """The cell of a kernel without gamma on one split."""
+    known = set_of(entry.dataset)
+    common = _common(entry, seed)
+    common["stage"] -= 2 * (entry.dataset in PROMISED)
     if kernel in LINEAR:
-        return cell(kernel, cs=DECADES, weight=1 + unit, **common)
-    cs = BEYOND if tuned else DECADES if known.rows > LARGE else HALF_DECADES
-    gammas = (QUICK_GAMMAS if plan.quick else GAMMAS) if tuned else None
-    window = (
-        1 if gammas is None or known.rows > LARGE else WINDOW if known.rows > SMALL else len(gammas)
-    )
+        return cell(kernel, cs=DECADES, weight=1 + _fit_weight(entry), **common)
+    cs = DECADES if known.rows > LARGE else HALF_DECADES
     return cell(
         "exact",
         kernel=SAME_KERNEL.get(kernel, kernel),
         cs=cs,
-        gammas=gammas,
-        window=window,
-        weight=0.2 + len(cs) * window * unit + 20 * tuned,
+        weight=0.2 + len(cs) * _fit_weight(entry),
         **common,
     )
+
+
+def tuned_cells(entry: Entry, kernel: str, seed: int, plan: Plan) -> list[Cell]:
+    """The cells of a kernel with gamma on one split: some gammas each, so that none takes long."""
+    gammas = QUICK_GAMMAS if plan.quick else GAMMAS
+    common = _common(entry, seed)
+    common["stage"] += 1
+    each = len(BEYOND) * _fit_weight(entry)
+    parts = np.array_split(gammas, min(len(gammas), math.ceil(len(gammas) * each / LONGEST)))
+    return [
+        cell(
+            "tuned",
+            kernel=kernel,
+            cs=BEYOND,
+            gammas=part.tolist(),
+            weight=0.2 + len(part) * each,
+            **common,
+        )
+        for part in parts
+    ]
+
+
+def _common(entry: Entry, seed: int) -> dict[str, Any]:
+    known = set_of(entry.dataset)
+    return {
+        "dataset": entry.dataset,
+        "scaling": entry.scaling,
+        "seed": seed,
+        "max_test": known.max_test,
+        "stage": stage_of(entry.dataset),
+    }
+
+
+def _fit_weight(entry: Entry) -> float:
+    """About the seconds of one fit: pairs of classes are smaller where there are many."""
+    known = set_of(entry.dataset)
+    return (known.rows / 1000) ** 2 * (0.3 + 5 / known.classes) / 60
 
 
 def exact_cells(entries: list[Entry], kernels: tuple[str, ...], plan: Plan) -> list[Cell]:
     """All cells of a table."""
     return [
-        exact_cell(entry, kernel, seed, plan)
+        each
         for entry in entries
         for kernel in kernels_of(entry, kernels)
         for seed in range(entry.splits(plan.quick))
+        for each in (
+            tuned_cells(entry, kernel, seed, plan)
+            if kernel in TUNED
+            else [exact_cell(entry, kernel, seed)]
+        )
     ]
 
 
 def exact_results(book: Book, entry: Entry, kernel: str) -> list[Result]:
-    """The results of the splits that are computed."""
-    cells = [
-        exact_cell(entry, kernel, seed, book.plan) for seed in range(entry.splits(book.plan.quick))
-    ]
-    return [result for result in map(book.get, cells) if result is not None]
+    """The results of the splits that are computed, of all gammas if the kernel has one."""
+    seeds = range(entry.splits(book.plan.quick))
+    if kernel in TUNED:
+        results = [tuned_result(book, entry, kernel, seed) for seed in seeds]
+    else:
+        results = [book.get(exact_cell(entry, kernel, seed)) for seed in seeds]
+    return [result for result in results if result is not None]
+
+
+def tuned_result(book: Book, entry: Entry, kernel: str, seed: int) -> Result | None:
+    """The result of one split, None until the cells of all gammas are computed."""
+    parts = [book.get(each) for each in tuned_cells(entry, kernel, seed, book.plan)]
+    there = [part for part in parts if part is not None]
+    gammas = QUICK_GAMMAS if book.plan.quick else GAMMAS
+    return merged(BEYOND, gammas, there) if len(there) == len(parts) else None
 
 
 def kernels_of(entry: Entry, kernels: tuple[str, ...]) -> list[str]:
@@ -180,9 +220,6 @@ def remark(row: Comparison, notes: dict[tuple[str, str], str]) -> str:
     if known.max_test is not None:
         said.append(f"{known.max_test:,} of {known.tests:,} test rows")
     if abs(row.difference) > TOLERANCE:
-        if row.gamma is not None and known.rows > SMALL:
-            tried = "one" if known.rows > LARGE else "three"
-            said.append(f"of the 58 gammas, {tried} for each C went to the test part")
         name = row.entry.dataset
         kernel = "linear" if row.method in LINEAR else row.method
         keys = ((name, kernel), ("*", kernel), (name, "*"))

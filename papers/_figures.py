@@ -148,6 +148,62 @@ def scatter(path: Path, panels: Sequence[tuple[str, np.ndarray, np.ndarray]]) ->
         save(figure, path)
 
 
+@dataclass(frozen=True)
+class Strip:
+    """A row of points: its label, the group it belongs to, and (value, colour) of each point."""
+
+    label: str
+    group: str
+    points: Sequence[tuple[float, int]]
+
+
+def strips(
+    path: Path, rows: Sequence[Strip], colours: Sequence[str], *, x_label: str, band: float
+) -> None:
+    """Rows of points under the names of their groups, around a band at 0; one legend."""
+    heights, titles = _levels(rows)
+    lowest = min(heights)
+    with mpl.rc_context(STYLE):
+        figure, axis = plt.subplots(figsize=(7.0, 0.17 * -lowest + 0.9))
+        axis.axvspan(-band, band, color="#dfe9f0", zorder=0)
+        for row, y in zip(rows, heights, strict=True):
+            for value, colour in row.points:
+                axis.plot(value, y, "o", color=COLOURS[colour], markersize=3.2, alpha=0.85)
+        axis.set_yticks(heights, [row.label for row in rows])
+        axis.set(xlabel=x_label, ylim=(lowest - 0.8, 0.8))
+        for title, y in titles.items():
+            axis.annotate(
+                title,
+                (0, y),
+                (4, 0),
+                ("axes fraction", "data"),
+                "offset points",
+                va="center",
+                weight="bold",
+            )
+        handles = [
+            Line2D([], [], color=COLOURS[at], marker="o", markersize=4, linestyle="")
+            for at in range(len(colours))
+        ]
+        axis.legend(handles, colours, loc="lower center", bbox_to_anchor=(0.5, 1), ncol=4)
+        figure.tight_layout()
+        save(figure, path)
+
+
+def _levels(rows: Sequence[Strip]) -> tuple[list[float], dict[str, float]]:
+    """The heights of rows and of the titles of their groups, from 0 down."""
+    heights: list[float] = []
+    titles: dict[str, float] = {}
+    y = 0.0
+    for row in rows:
+        if row.group not in titles:
+            titles[row.group] = y
+            y -= 1
+        heights.append(y)
+        y -= 1
+    return heights, titles
+
+
 def save(figure: Any, path: Path) -> None:
     """Write a figure without a date and with two decimals.
 

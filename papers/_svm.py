@@ -1,21 +1,13 @@
 """Exact kernel SVMs on precomputed Gram matrices, and the linear SVM beside them.
 
-One Gram matrix serves all C; the RBF kernels of all gammas are functions of one matrix of
-correlations. For each C the papers report the test accuracy at the gamma that is best on the test
-part. Computing 58 gammas for each C on every set takes days, so the work has two steps:
-
-1. validation within the training part (see `validation_parts`) scores every (C, gamma);
-2. the whole training part is fitted for each C at the ``window`` gammas that validated best at this
-   C, and tested.
-
-Step 2 gives two test accuracies: the best of all, as in the papers, and that of the C and gamma
-that validation chose without the test part. For small sets the window has all 58 gammas.
+One Gram matrix serves all C. For each C there are two test accuracies of kernels with a gamma
+(`_tuned`), and one of all others; validation within the training part (see `validation_parts`)
+chooses a C without the test part.
 """
 
 from __future__ import annotations
 
 import itertools
-import time
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -29,75 +21,33 @@ from kernelight.kernels import GMM, Acos, AcosChi2, Linear
 from papers._cells import Result, kind
 from papers._data import split, validation_parts
 
-# The grid of the papers, 58 values.
-GAMMAS = [
-    0.001,
-    0.01,
-    *(round(0.1 * i, 1) for i in range(1, 21)),
-    2.5,
-    *range(3, 21),
-    *range(25, 51, 5),
-]
-GAMMAS += [*range(60, 101, 10), 120, 150, 200, 300, 500, 1000]
-
 KERNELS = {
     "GMM": GMM(),
     "acos": Acos(),
     "acos-chi2": AcosChi2(),
     "MM-acos": GMM() * Acos(),
     "MM-acos-chi2": GMM() * AcosChi2(),
-    "RBF": Linear(),
-    "fRBF": Linear(),
 }
 # LIBLINEAR has no intercept by default
 AS_LIBLINEAR: dict[str, Any] = {"tol": 1e-2, "max_iter": 300, "fit_intercept": False}
-VALIDATION_ROWS = {True: 2000, False: 5000}  # with gammas, which are many, and without
+VALIDATION_ROWS = 5000  # where one split validates
 
 
 @kind("exact", version=1)
 def exact(
-    *,
-    dataset: str,
-    scaling: str,
-    seed: int,
-    kernel: str,
-    cs: list[float],
-    gammas: list[float] | None,
-    window: int,
-    max_test: int | None,
+    *, dataset: str, scaling: str, seed: int, kernel: str, cs: list[float], max_test: int | None
 ) -> Result:
-    """Accuracies in percent for each C; see the head of this file."""
+    """Accuracies in percent for each C of a kernel without gamma."""
     data = split(dataset, scaling, seed, max_test)
     order = np.argsort(data.y, kind="stable")  # see `accuracies`
     X, y = data.X[order], data.y[order]
-    begun = time.perf_counter()
-    base, base_test = KERNELS[kernel](X), KERNELS[kernel](data.X_test, X)
-    gram_seconds = time.perf_counter() - begun
-    tuned: list[float | None] = [None] if gammas is None else list(gammas)
-
-    begun = time.perf_counter()
-    validated = np.zeros((len(tuned), len(cs)))
-    for fit, check in validation_parts(len(y), VALIDATION_ROWS[gammas is not None]):
-        inner, outer = base[np.ix_(fit, fit)], base[np.ix_(check, fit)]
-        for at, gamma in enumerate(tuned):
-            K, K_check = _with_gamma(inner, kernel, gamma), _with_gamma(outer, kernel, gamma)
-            validated[at] += accuracies(K, y[fit], K_check, y[check], cs) * len(check)
-    validation_seconds = time.perf_counter() - begun
-
-    begun = time.perf_counter()
-    tested = np.full(validated.shape, np.nan)
-    in_window = np.argsort(np.argsort(-validated, axis=0, kind="stable"), axis=0) < window
-    for at, gamma in enumerate(tuned):
-        wanted = np.flatnonzero(in_window[at])
-        if len(wanted):
-            K, K_test = _with_gamma(base, kernel, gamma), _with_gamma(base_test, kernel, gamma)
-            tested[at, wanted] = accuracies(K, y, K_test, data.y_test, [cs[i] for i in wanted])
-    seconds = {
-        "gram": gram_seconds,
-        "validation": validation_seconds,
-        "svm": time.perf_counter() - begun,
-    }
-    return summary(cs, tuned, tested, validated, seconds)
+    K, K_test = KERNELS[kernel](X), KERNELS[kernel](data.X_test, X)
+    validated = np.zeros((1, len(cs)))
+    for fit, check in validation_parts(len(y), VALIDATION_ROWS):
+        scores = accuracies(K[np.ix_(fit, fit)], y[fit], K[np.ix_(check, fit)], y[check], cs)
+        validated[0] += scores * len(check)
+    tested = accuracies(K, y, K_test, data.y_test, cs)[None, :]
+    return summary(cs, [None], tested, validated)
 
 
 @kind("linear", version=2)
@@ -121,13 +71,12 @@ def _linear(
 ) -> Result:
     data = split(dataset, scaling, seed, max_test)
     X, X_test = Linear().prepare(data.X), Linear().prepare(data.X_test)
-    begun = time.perf_counter()
     validated = np.zeros((1, len(cs)))
-    for fit, check in validation_parts(len(data.y), 5000):
+    for fit, check in validation_parts(len(data.y), VALIDATION_ROWS):
         scores = path_accuracies(X[fit], data.y[fit], X[check], data.y[check], cs, loss=loss)
         validated[0] += scores * len(check)
     tested = path_accuracies(X, data.y, X_test, data.y_test, cs, loss=loss)[None, :]
-    return summary(cs, [None], tested, validated, {"svm": time.perf_counter() - begun})
+    return summary(cs, [None], tested, validated)
 
 
 def path_accuracies(
@@ -189,20 +138,8 @@ def predicted(model: SVC, y: np.ndarray, K: np.ndarray) -> np.ndarray:
     return np.asarray(model.classes_[votes.argmax(axis=0)])
 
 
-def _with_gamma(base: np.ndarray, kernel: str, gamma: float | None) -> np.ndarray:
-    """The kernel matrix: a function of correlations if there is a gamma, else ``base`` itself."""
-    if gamma is None:
-        return base
-    K = np.exp(gamma * (base - 1))
-    return K if kernel == "RBF" else (K + np.exp(-gamma * (base + 1))) / 2
-
-
 def summary(
-    cs: list[float],
-    tuned: Sequence[float | None],
-    tested: np.ndarray,
-    validated: np.ndarray,
-    seconds: Any,
+    cs: list[float], tuned: Sequence[float | None], tested: np.ndarray, validated: np.ndarray
 ) -> Result:
     """For each C the test accuracy at two gammas: the best on the test part, and the validated."""
     best, chosen, each = np.nanargmax(tested, axis=0), validated.argmax(axis=0), np.arange(len(cs))
@@ -213,5 +150,4 @@ def summary(
         "chosen_test": tested[chosen, each].round(3).tolist(),
         "chosen_gammas": [tuned[at] for at in chosen],
         "chosen_c": int(validated.max(axis=0).argmax()),
-        "seconds": {name: round(value, 3) for name, value in seconds.items()},
     }

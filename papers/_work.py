@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from papers._cells import Cell, Result
 
-Outcome = Result | str  # a string says why there is no result
+Outcome = tuple[Result, float] | str  # with processor seconds; a string says why there is no result
 
 
 def in_order(cells: list[Cell]) -> list[Cell]:
@@ -90,9 +90,13 @@ def _begin_process(parent: int) -> None:
 
 
 def _attempt(cell: Cell) -> Outcome:
-    """The result, or why there is none; one damaged file must not stop all other cells."""
+    """The result and what it took, or why there is none.
+
+    One damaged file must not stop all other cells.
+    """
+    begun = time.process_time()
     try:
-        return cell.compute()
+        return cell.compute(), time.process_time() - begun
     except Exception as error:
         said = str(error).strip().splitlines()
         return f"{type(error).__name__}: {said[0] if said else 'no reason given'}"

@@ -1,14 +1,17 @@
 """Compute the tables and figures of the papers again, and write the page that compares them.
 
     python papers/run.py [scripts ...] [--quick] [--data FOLDER] [--sets A,B] [--jobs N]
-                         [--minutes M] [--page]
+                         [--minutes M] [--without KIND] [--estimate | --page] [--anew]
 
 Finished cells are kept in build/papers/<profile>/cells.jsonl: a run that is stopped goes on where
-it was. The full profile writes docs/papers.md and docs/papers/*.svg, unless that page was made from
-more cells; the quick one, a sample of every family, writes build/papers/quick/papers.md.
+it was. The full profile begins with the cells that the repository keeps in papers/cells, and writes
+its own there in the end; commit them, and nobody computes them again (``--anew`` does). It writes
+docs/papers.md and docs/papers/*.svg, unless that page was made from more of its plan. The quick
+one, a sample of every family, computes everything itself and writes build/papers/quick/papers.md.
 ``--minutes`` ends the work after that time and writes the page of what is computed; ``--page`` only
-writes the page. One script: python papers/run.py lgmm/exact, or python -m papers.lgmm.exact from
-the root of the repository.
+writes the page and papers/cells; ``--estimate`` says what is left. ``--without gram --without
+times`` leaves out the cells that measure time, where others use the machine. One script: python
+papers/run.py lgmm/exact, or python -m papers.lgmm.exact from the root of the repository.
 """
 
 from __future__ import annotations
@@ -29,12 +32,14 @@ if str(ROOT) not in sys.path:
 
 from kernelight.data import replacing  # noqa: E402
 from papers import _front  # noqa: E402
-from papers._cells import Cell, Store  # noqa: E402
-from papers._data import NoDataError, check_same_data, present  # noqa: E402
+from papers._cells import Cell, Store, dataset_of, kinds  # noqa: E402
+from papers._data import NoDataError, check_same_data, present, record_data  # noqa: E402
+from papers._estimate import estimate  # noqa: E402
 from papers._page import Book, Plan  # noqa: E402
 from papers._work import computed, in_order  # noqa: E402
 
 SCRIPTS = (
+    "errata/table",
     "cnk/exact",
     "cnk/linearized",
     "lgmm/exact",
@@ -73,7 +78,7 @@ def work(cells: Sequence[Cell], store: Store, jobs: int, minutes: float | None) 
             failures.append(f"{cell.label}: {result}")
             print(f"Failed: {failures[-1]}", file=sys.stderr, flush=True)
         else:
-            store.put(cell, result)
+            store.put(cell, *result)
         done += cell.weight
         left = max(0.0, (time.monotonic() - begun) * (total - done) / done)
         print(f"[{at}/{len(todo)}, about {_spoken(left)} left] {cell.label}", flush=True)
@@ -87,28 +92,32 @@ def _spoken(seconds: float) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; the exit status is 2 without data, 1 if a cell failed or on Ctrl-C, else 0."""
     asked = _asked(arguments)
-    folder = asked.build / ("quick" if asked.quick else "full")
     if asked.data:
         os.environ["KERNELIGHT_DATA"] = asked.data
     try:
         plan = Plan(asked.quick, present())
         wanted = _wanted_sets(asked.sets, plan)
-        check_same_data(folder)
+        store = _store(asked)
     except NoDataError as problem:
         print(problem, file=sys.stderr)
         return 2
-    store = Store(folder / "cells.jsonl")
     chosen = [name for name in SCRIPTS if name in asked.scripts or not asked.scripts]
     planned = {name: list(dict.fromkeys(script(name).cells(plan))) for name in chosen}
+    asked_for = {
+        name: [
+            cell
+            for cell in cells
+            if (wanted is None or cell.dataset in wanted) and cell.kind not in asked.without
+        ]
+        for name, cells in planned.items()
+    }
+    if asked.estimate:
+        print(estimate(asked_for, store))
+        return 0
     failures: list[str] = []
     interrupted = False
     if not asked.page:
-        cells = [
-            cell
-            for each in planned.values()
-            for cell in each
-            if wanted is None or cell.dataset in wanted
-        ]
+        cells = [cell for each in asked_for.values() for cell in each]
         try:
             failures = work(cells, store, asked.jobs, asked.minutes)
         except KeyboardInterrupt:
@@ -117,11 +126,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "Interrupted: what is finished is kept, and the same command goes on with it.",
                 file=sys.stderr,
             )
-    whole = (
-        not asked.quick and len(chosen) == len(SCRIPTS) and asked.build == ROOT / "build" / "papers"
-    )
-    _write(Book(store, plan, folder / "papers.md", planned, failures), chosen, whole)
+    _keep(store, plan)
+    whole = not asked.quick and len(chosen) == len(SCRIPTS) and _at_home(asked)
+    book = Book(store, plan, store.path.parent / "papers.md", planned, failures)
+    _write(book, chosen, whole)
     return 1 if failures or interrupted else 0
+
+
+def _at_home(asked: argparse.Namespace) -> bool:
+    """Is this a run for the repository, not one into a folder of its own?"""
+    return bool(asked.build == ROOT / "build" / "papers")
+
+
+def _store(asked: argparse.Namespace) -> Store:
+    """The finished cells of the profile, if they are of the data that are there."""
+    folder = asked.build / ("quick" if asked.quick else "full")
+    kept = None if asked.quick or asked.anew or not _at_home(asked) else ROOT / "papers" / "cells"
+    check_same_data(folder, f"remove {folder}")
+    if kept:
+        check_same_data(kept, "give --anew")
+    record_data(folder)
+    return Store(folder / "cells.jsonl", kept)
+
+
+def _keep(store: Store, plan: Plan) -> None:
+    """Keep the cells of the plan, and those of data sets that are not there to be planned."""
+    if store.kept is None:
+        return
+    keys = {cell.key for name in SCRIPTS for cell in script(name).cells(plan)}
+    store.keep(lambda key: key in keys or dataset_of(key) not in {None, *plan.present})
+    record_data(store.kept)
 
 
 def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -135,7 +169,21 @@ def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     parser.add_argument("--minutes", type=float, help="stop after this many minutes")
     parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="KIND",
+        help="leave out cells of this kind (several times for several): those of gram and times "
+        "measure time",
+    )
+    parser.add_argument(
         "--page", action="store_true", help="only write the page of what is computed"
+    )
+    parser.add_argument(
+        "--estimate", action="store_true", help="only say how many cells and hours are left"
+    )
+    parser.add_argument(
+        "--anew", action="store_true", help="do without the cells that the repository keeps"
     )
     parser.add_argument(
         "--build", type=Path, default=ROOT / "build" / "papers", help=argparse.SUPPRESS
@@ -144,6 +192,10 @@ def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
     unknown = sorted(set(asked.scripts) - set(SCRIPTS))
     if unknown:
         parser.error(f"no script is called {', '.join(unknown)}; there are {', '.join(SCRIPTS)}")
+    for name in asked.scripts or SCRIPTS:
+        script(name)  # registers its kinds
+    if unknown := sorted(set(asked.without) - set(kinds())):
+        parser.error(f"no kind is called {', '.join(unknown)}; there are {', '.join(kinds())}")
     if asked.jobs < 1:
         parser.error(f"jobs must be at least 1, got {asked.jobs}")
     return asked
@@ -166,12 +218,16 @@ def _wanted_sets(asked: str | None, plan: Plan) -> set[str] | None:
 def _write(book: Book, chosen: Sequence[str], whole: bool) -> None:
     """Write the page and its figures.
 
-    They go into docs/ if all scripts were asked for and the page there has no more cells.
+    They go into docs/ if all scripts were asked for and the page there has no more of its plan.
     """
-    if whole and (shown := _cells_shown(PAGE)) <= book.n_done:
+    done = book.n_done / max(1, book.n_planned)
+    if whole and (shown := _fraction_shown(PAGE)) <= done:
         book.page = PAGE
     elif whole:
-        print(f"{PAGE} shows {shown:,} cells, this run has {book.n_done:,}: it is left as it is.")
+        print(
+            f"{PAGE} shows {100 * shown:.1f} % of its plan, this run has {100 * done:.1f} %: "
+            "it is left as it is."
+        )
     page = book.page
     sections = [(script(name).TITLE, script(name).report(book)) for name in chosen]
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -185,10 +241,11 @@ def _write(book: Book, chosen: Sequence[str], whole: bool) -> None:
     )
 
 
-def _cells_shown(page: Path) -> int:
-    """The number of cells that a page was made from, as it says."""
-    match = re.search(r"([\d,]+) of [\d,]+ cells", page.read_text()) if page.exists() else None
-    return int(match[1].replace(",", "")) if match else 0
+def _fraction_shown(page: Path) -> float:
+    """The fraction of its plan that a page was made from, as it says; 0 without a page."""
+    match = re.search(r"([\d,]+) of ([\d,]+) cells", page.read_text()) if page.exists() else None
+    done, planned = (int(number.replace(",", "")) for number in match.groups()) if match else (0, 1)
+    return done / planned
 
 
 def alone(name: str) -> int:

@@ -28,7 +28,6 @@ fi
 here=$PWD work=$PWD/build/wheels
 machine=$(uname -m)
 export ZIG_TARGET="$machine-linux-gnu.2.17" ZIG_PYTHON="$work/tools/bin/python"
-most=5000000 # bytes of a wheel
 
 mkdir -p "$work" "$out"
 rm -rf "$work"/made "$work"/test-*
@@ -44,7 +43,7 @@ for python in "$@"; do
     modern=$("$python" -c 'import sys; print(int(sys.version_info >= (3, 12)))')
     if [ "$modern" = 0 ] || [ -z "$abi3" ]; then
         echo "== Python $version: building"
-        rm -rf "$work/made" "$work/repaired"
+        rm -rf "$work/made"
         "$python" -m venv --clear "$work/build-$version"
         "$work/build-$version/bin/python" -m pip install -q build
         CXX="$here/tools/zig-c++" "$work/build-$version/bin/python" -m build --wheel \
@@ -52,21 +51,7 @@ for python in "$@"; do
             tail -n 40 "$work/build.log" >&2
             exit 1
         }
-        PATH="$work/tools/bin:$PATH" "$work/tools/bin/auditwheel" repair \
-            --plat "manylinux_2_17_$machine" -w "$work/repaired" "$work"/made/*.whl \
-            >"$work/repair.log" 2>&1 || {
-            cat "$work/repair.log" >&2
-            exit 1
-        }
-        wheel=$(ls "$work"/repaired/*.whl)
-        size=$(wc -c <"$wheel")
-        if [ "$size" -gt "$most" ]; then
-            echo "$(basename "$wheel") has $size bytes, more than $most." >&2
-            exit 1
-        fi
-        mv "$wheel" "$out/"
-        wheel=$out/$(basename "$wheel")
-        echo "$(basename "$wheel"): $size bytes"
+        wheel=$(sh tools/repaired.sh "$work" "$out")
         if [ "$modern" = 1 ]; then abi3=$wheel; fi
     else
         wheel=$abi3

@@ -117,7 +117,7 @@ def binary(
         tested[at] = _scores(method, bits, factor * unit, seed, parts, cs)
         parts = data.X[fit], data.y[fit], data.X[check], data.y[check]
         validated[at] = _scores(method, bits, factor * unit, seed, parts, cs)
-    return summary(cs, sigmas, tested, validated, {})
+    return summary(cs, sigmas, tested, validated)
 
 
 def median_distance(X: np.ndarray) -> float:

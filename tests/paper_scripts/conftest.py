@@ -41,3 +41,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield path
     _data.loader.cache_clear()
     _data.split.cache_clear()
+
+
+@pytest.fixture
+def home(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty repository with generated data, which runs take for their own."""
+    from papers import run
+
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.setattr(run, "PAGE", tmp_path / "docs" / "papers.md")
+    return tmp_path

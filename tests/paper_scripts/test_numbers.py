@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")  # of the extra "papers"
 
-from papers import _svm
+from kernelight.kernels import Linear
+from papers import _svm, _tuned
 from papers._cells import Store
-from papers._exact import LARGE, Entry, exact_cell, kernels_of
+from papers._exact import (
+    BEYOND,
+    LARGE,
+    Entry,
+    exact_cell,
+    exact_cells,
+    exact_results,
+    kernels_of,
+    tuned_cells,
+)
 from papers._hashed import best_mean, hashed_cell, repetitions
 from papers._linear import map_named
 from papers._page import Book, Plan, best_of, chosen_of, table
 from papers._printed import printed
 from papers._sets import SETS, set_of
+from papers._tuned import GAMMAS
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -32,8 +44,8 @@ def test_votes_are_those_of_libsvm(n_classes: int) -> None:
 
 
 def test_gammas_of_the_papers() -> None:
-    assert len(_svm.GAMMAS) == 58
-    assert sorted(set(_svm.GAMMAS)) == _svm.GAMMAS
+    assert len(GAMMAS) == 58
+    assert sorted(set(GAMMAS)) == GAMMAS
 
 
 def test_table() -> None:
@@ -45,10 +57,16 @@ def test_table() -> None:
     assert printed("CNK", "Vowel", "no such method") is None
 
 
-def test_exact_cell_is_chosen_on_the_test_part_and_by_validation(folder: Path) -> None:
+def test_exact_cell_is_chosen_on_the_test_part_and_by_validation(
+    folder: Path, tmp_path: Path
+) -> None:
     plan = Plan(quick=True, present=frozenset({"Vowel"}))
+    book = Book(Store(tmp_path / "cells.jsonl"), plan, tmp_path / "page.md")
+    entry = Entry("CNK", "Vowel", "Vowel", "unit")
     for kernel in ("min-max", "RBF", "linear"):
-        result = exact_cell(Entry("CNK", "Vowel", "Vowel", "unit"), kernel, 0, plan).compute()
+        for each in exact_cells([entry], (kernel,), plan):
+            book.store.put(each, each.compute())
+        (result,) = exact_results(book, entry, kernel)
         assert json.loads(json.dumps(result)) == result
         assert len(result["test"]) == len(result["cs"])
         assert best_of(result)[0] == max(result["test"]) >= chosen_of(result)
@@ -60,7 +78,7 @@ def test_validation_never_looks_at_the_test_part() -> None:
     # part.
     validated = np.array([[60.0, 80.0, 70.0], [50.0, 60.0, 55.0]])
     tested = np.array([[61.0, 71.0, 75.0], [90.0, 91.0, 92.0]])
-    result = _svm.summary([0.1, 1.0, 10.0], [1.0, 2.0], tested, validated, {})
+    result = _svm.summary([0.1, 1.0, 10.0], [1.0, 2.0], tested, validated)
     assert result["test"] == [90.0, 91.0, 92.0]
     assert result["gammas"] == [2.0, 2.0, 2.0]
     assert result["chosen_test"] == [61.0, 71.0, 75.0]
@@ -68,45 +86,56 @@ def test_validation_never_looks_at_the_test_part() -> None:
     assert chosen_of(result) == 71.0  # at C = 1, where validation is best
 
 
-@pytest.mark.parametrize(("window", "exhaustive"), [(1, False), (3, True)])
-def test_a_window_of_gammas_is_tested(folder: Path, window: int, exhaustive: bool) -> None:
-    """A window of one gamma has the one that validates best; one of all, the best on the test."""
+def test_every_gamma_is_tested_and_validated(folder: Path) -> None:
     gammas, cs = [0.01, 1.0, 50.0], [1.0, 100.0]
-    result = _svm.exact(
-        dataset="Vowel",
-        scaling="raw",
-        seed=0,
-        kernel="RBF",
-        cs=cs,
-        gammas=gammas,
-        window=window,
-        max_test=None,
-    )
+    common: dict[str, Any] = {
+        "dataset": "Vowel",
+        "scaling": "raw",
+        "seed": 0,
+        "kernel": "RBF",
+        "cs": cs,
+        "max_test": None,
+    }
+    parts = [_tuned.tuned(gammas=some, **common) for some in (gammas[:2], gammas[2:])]
     data = _svm.split("Vowel", "raw", 0, None)
     order = np.argsort(data.y, kind="stable")
-    rho, rho_test = _svm.Linear()(data.X[order]), _svm.Linear()(data.X_test, data.X[order])
+    y, rho, rho_test = data.y[order], Linear()(data.X[order]), Linear()(data.X_test, data.X[order])
     every = np.array(
         [
-            _svm.accuracies(
-                np.exp(g * (rho - 1)), data.y[order], np.exp(g * (rho_test - 1)), data.y_test, cs
-            )
+            _svm.accuracies(np.exp(g * (rho - 1)), y, np.exp(g * (rho_test - 1)), data.y_test, cs)
             for g in gammas
         ]
     )
+    np.testing.assert_allclose(np.concatenate([part["test"] for part in parts]), every, atol=1e-3)
+    result = _tuned.merged(cs, gammas, parts)
+    np.testing.assert_allclose(result["test"], every.max(axis=0), atol=1e-3)
     at = [gammas.index(gamma) for gamma in result["chosen_gammas"]]
-    np.testing.assert_allclose(result["chosen_test"], every[at, [0, 1]].round(3))
-    np.testing.assert_allclose(
-        result["test"], every.max(axis=0).round(3) if exhaustive else result["chosen_test"]
-    )
+    np.testing.assert_allclose(result["chosen_test"], every[at, [0, 1]], atol=1e-3)
+
+
+def test_a_kernel_is_shown_when_all_its_gammas_are_computed(tmp_path: Path) -> None:
+    plan = Plan(quick=False, present=frozenset({"Covertype10k"}))
+    entry = Entry("CNK", "Covertype10k", "Covertype10k", "unit")
+    book = Book(Store(tmp_path / "cells.jsonl"), plan, tmp_path / "page.md")
+    cells = tuned_cells(entry, "RBF", 0, plan)
+    parts = [json.loads(each.key)[2]["gammas"] for each in cells]
+    assert len(parts) > 1
+    assert [gamma for part in parts for gamma in part] == GAMMAS
+    for at, (each, part) in enumerate(zip(cells, parts, strict=True)):
+        assert exact_results(book, entry, "RBF") == []
+        scores = [[50.0 + at] * len(BEYOND)] * len(part)
+        book.store.put(each, {"test": scores, "validated": scores})
+    (result,) = exact_results(book, entry, "RBF")
+    assert result["gammas"] == [parts[-1][0]] * len(BEYOND)
 
 
 def test_folded_kernel_is_the_mean_of_both_signs() -> None:
     rho = np.array([[1.0, -0.2]])
-    np.testing.assert_allclose(
-        _svm._with_gamma(rho, "fRBF", 3.0), (np.exp(3 * (rho - 1)) + np.exp(-3 * (rho + 1))) / 2
-    )
-    np.testing.assert_allclose(_svm._with_gamma(rho, "RBF", 3.0), np.exp(3 * (rho - 1)))
-    assert _svm._with_gamma(rho, "GMM", None) is rho
+    K = np.empty_like(rho)
+    _tuned.with_gamma(rho, "fRBF", 3.0, K)
+    np.testing.assert_allclose(K, (np.exp(3 * (rho - 1)) + np.exp(-3 * (rho + 1))) / 2)
+    _tuned.with_gamma(rho, "RBF", 3.0, K)
+    np.testing.assert_allclose(K, np.exp(3 * (rho - 1)))
 
 
 def test_names_of_maps_are_what_they_say() -> None:
@@ -140,7 +169,7 @@ def test_means_are_at_the_c_that_is_best_on_average(tmp_path: Path) -> None:
 def test_a_set_that_is_only_printed_has_the_printed_size() -> None:
     assert "Car" not in SETS
     assert (set_of("Car").rows, set_of("Car").tests) == (864, 864)
-    assert exact_cell(Entry("LGMM", "Car", "Car", "raw"), "GMM", 0, Plan(False, frozenset({"Car"})))
+    assert exact_cell(Entry("LGMM", "Car", "Car", "raw"), "GMM", 0)
 
 
 def test_kernels_that_can_be_computed() -> None:

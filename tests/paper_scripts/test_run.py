@@ -82,7 +82,7 @@ def test_quick_run_on_a_folder(
     assert "| Vowel | min-max | 59.10 |" in page
     assert "Satimage" in page.partition("not there")[2]
     figures = sorted((tmp_path / "quick" / "papers").glob("*.svg"))
-    assert [path.stem for path in figures] == ["be-codes", "cnk-exact"]
+    assert [path.stem for path in figures] == ["be-codes", "cnk-exact", "lead"]
     before = [path.read_bytes() for path in figures]
     capsys.readouterr()
     assert run.main(asked) == 0
@@ -269,18 +269,13 @@ def test_a_data_set_that_is_not_in_our_table(folder: Path, tmp_path: Path) -> No
 
 
 def test_a_page_that_shows_more_is_left_alone(
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run, "ROOT", tmp_path)
-    monkeypatch.setattr(run, "PAGE", tmp_path / "docs" / "papers.md")
     run.PAGE.parent.mkdir()
     run.PAGE.write_text("made from 1,234 of 5,000 cells of the plan")
-    asked = ["--page", "--build", str(tmp_path / "build" / "papers")]
+    asked = ["--page", "--build", str(home / "build" / "papers")]
     assert run.main(asked) == 0
-    assert "1,234 cells, this run has 0: it is left as it is" in capsys.readouterr().out
+    assert "24.7 % of its plan, this run has 0.0 %: it is left as it is" in capsys.readouterr().out
     assert run.PAGE.read_text().startswith("made from 1,234")
     run.PAGE.unlink()
     assert run.main(asked) == 0

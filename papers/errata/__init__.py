@@ -1,0 +1,1 @@
+"""What the papers got wrong, each beside a simulation that shows it."""
