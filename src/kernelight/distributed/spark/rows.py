@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from kernelight.base import counted
 from kernelight.data import DataError, DataWarning, columnar
-from kernelight.distributed.spark.blocks import BLOCK, CONTENT, HASH, ID, VALUES, Encoding
+from kernelight.distributed.spark.blocks import BLOCK, ENCODED, HASH, ID, Encoding
 from kernelight.distributed.spark.engine import check_columns, pyspark_or_error
 from kernelight.distributed.spark.frames import changing, check_ids, column
 from kernelight.distributed.ticket import Ticket
@@ -193,20 +193,20 @@ class Rows:
         sql = pyspark_or_error()
         F = sql.functions
         rows = self.learned.withColumn(DRAW, F.xxhash64(F.lit(SALT), F.col(HASH)))
-        bound = F.lit(_bound(size, n_rows))
-        if labels:
-            # of rare classes more rows are drawn
-            bounds = [
-                (value, _bound(EVERY_CLASS, each.rows.n_rows)) for value, each in labels.items()
-            ]
+        least = _bound(size, n_rows)
+        bound = F.lit(least)
+        # of rare classes more rows are drawn
+        bounds = [(value, _bound(EVERY_CLASS, each.rows.n_rows)) for value, each in labels.items()]
+        bounds = [(value, more) for value, more in bounds if more > least]
+        if bounds:
             types = sql.types
             kind = self.frame.schema[self.target].dataType
             schema = types.StructType(
                 [types.StructField(LABEL, kind), types.StructField(BOUND, types.LongType())]
             )
             known = self.frame.sparkSession.createDataFrame(bounds, schema)
-            rows = rows.join(F.broadcast(known), column(self.target) == F.col(LABEL))
-            bound = F.greatest(bound, F.col(BOUND))
+            rows = rows.join(F.broadcast(known), column(self.target) == F.col(LABEL), "left")
+            bound = F.greatest(bound, F.col(BOUND))  # which passes over null
         table = rows.where(F.col(DRAW) <= bound).drop(BOUND, LABEL).toArrow()
         order = [(DRAW, "ascending"), *([(ID, "ascending")] if self.id is not None else [])]
         table = table.sort_by(order).combine_chunks()
@@ -225,22 +225,19 @@ class Rows:
         return pa.table({**made, self.target: table.column(self.target)})
 
     def encoded(self, ticket: Ticket, training: BlockTraining, n_blocks: int) -> Any:
-        """The rows as the solver takes them, with their blocks."""
-        types, F = pyspark_or_error().types, pyspark_or_error().functions
+        """The rows as the solver takes them, those of a block together."""
+        F = pyspark_or_error().functions
         known = training.model.encoding_.columns or ()
         needed = [self.features] if self.features else [each.name for each in known]
         keep = [BLOCK, HASH, *([ID] if self.id is not None else [])]
         names = F.array(*map(F.lit, block_names(self.frame.sparkSession, n_blocks)))
         place = F.pmod(F.col(HASH), F.lit(n_blocks)).cast("int")
         rows = self.learned.withColumn(BLOCK, F.element_at(names, place + 1))
-        content = types.IntegerType() if training.classes else types.DoubleType()
-        made = [types.StructField(VALUES, types.BinaryType()), types.StructField(CONTENT, content)]
-        schema = types.StructType([*(rows.schema[name] for name in keep), *made])
         # on the way columns have plain names: mapInArrow cannot take all that Spark has
         names_of_user = [*needed, self.target]
         plain = (column(name).alias(f"c{at}") for at, name in enumerate(names_of_user))
         work = Encoding(ticket, self.features, keep, names_of_user)
-        return rows.select(*map(column, keep), *plain).mapInArrow(work, schema)
+        return rows.select(*map(column, keep), *plain).mapInArrow(work, ENCODED)
 
 
 def block_names(spark: Any, n_blocks: int) -> list[int]:
