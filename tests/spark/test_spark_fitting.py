@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelight import KernelClassifier, KernelRegressor, TableModel, load
 from kernelight.data import DataError, DataWarning
 from kernelight.distributed.spark import blocks, fit, fitting, score
+from kernelight.distributed.spark.rows import block_names, spark_hash
 
 N = 900
 OPTIONS = {"id": "id", "blocks": 3, "max_rounds": 3, "sample": 300, "tol": 1e-6}
@@ -152,6 +153,20 @@ def test_spark_connect(elsewhere, rows, expected, tmp_path):
     assert bits(load(tmp_path / "model.klt")) == expected[0]
 
 
+@pytest.mark.parametrize("n_blocks", [1, 3, 8, 50])
+def test_each_block_has_a_partition_of_its_own(spark, n_blocks):
+    from pyspark.sql import functions
+
+    names = block_names(n_blocks)
+    df = spark.createDataFrame([(name,) for name in names], "name int").repartition(
+        n_blocks, "name"
+    )
+    said = df.select("name", functions.hash("name"), functions.spark_partition_id()).collect()
+    assert {row[0] for row in said} == set(names)
+    assert len({row[2] for row in said}) == n_blocks
+    assert [row[1] for row in said] == spark_hash(np.array([row[0] for row in said])).tolist()
+
+
 # -- Where the rows of blocks are between rounds
 
 
@@ -241,6 +256,24 @@ def test_where_files_are_of_no_use(spark, rows, expected, arrived, monkeypatch, 
     with_rows = {(number, True): 3 for number in (1, 2, 3, 4)}
     assert arrived() == {**with_rows, **{(number, False): 3 for number in tried}}
     assert not left(spark)
+
+
+def test_duals_that_were_lost_with_the_rows(spark, rows, expected, arrived, monkeypatch):
+    """As where an executor is lost behind a round, and another finds no rows: they are null."""
+    plain = blocks.SparkBlocks.solve
+
+    def solve(self, task):
+        yield from plain(self, task)
+        if task.number == 2:
+            self._duals = self._duals.selectExpr(
+                *blocks.LIGHT, "if(piece = 0, null, now) as now", "before"
+            )
+
+    monkeypatch.setattr(blocks.SparkBlocks, "solve", solve)
+    assert bits(fitted(spark.read.parquet(rows))) == expected[0]
+    # tried without rows and with them, and then all rounds once more
+    again = {(1, True): 3, (2, True): 3, (3, True): 6, (4, False): 3}
+    assert arrived() == {**{(number, False): 3 for number in (1, 2, 3)}, **again}
 
 
 def test_what_is_read_again_must_be_the_same(spark, rows, monkeypatch):

@@ -121,8 +121,31 @@ def _message(table: Any) -> bytes:
 
 
 @dataclass(frozen=True)
+class Partition:
+    """For ``mapInArrow``: some work on the blocks of a partition, each of which is all there.
+
+    Nothing is sorted for it, or moved to another executor, as it could be where Spark groups rows.
+    """
+
+    work: Callable[[Any, Any], Any]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        pa = columnar.pyarrow_or_error("Spark")
+        found = [batch for batch in batches if batch.num_rows]
+        if not found:
+            return
+        table = pa.Table.from_batches(found)
+        names = sorted(table.column(BLOCK).unique().to_pylist())
+        for name in names:
+            key = pa.scalar(name, pa.int32())
+            own = pa.compute.equal(table.column(BLOCK), key)
+            rows = table.filter(own) if len(names) > 1 else table
+            yield from self.work((key,), rows).to_batches()
+
+
+@dataclass(frozen=True)
 class Packing:
-    """For groups of equal ``block``: the rows of a block in order, in pieces.
+    """For a `Partition`: the rows of a block in order, in pieces.
 
     With ``files`` rows go to the disk of this worker if that can be; pieces say where, and have
     none.
@@ -201,7 +224,7 @@ def joined(column: Any) -> Any:
 
 @dataclass(frozen=True)
 class Round:
-    """For groups of equal ``block``: a round on a block, with the duals of the one before.
+    """A round on a block, with the duals of the one before.
 
     Rows are in ``pieces``, or in ``files`` on this worker. Where they are in neither, what is said
     about the block is null: it is absent.
@@ -244,29 +267,6 @@ class Round:
         return rows
 
 
-@dataclass(frozen=True)
-class Partition:
-    """For ``mapInArrow``: a round on the blocks of a partition, each of which is all there.
-
-    So nothing moves to another executor, as it could where Spark groups rows. Batches are of
-    `PIECES` before the first round, then of `DUALS`.
-    """
-
-    work: Callable[[Any, Any, Any], Any]
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        pa = columnar.pyarrow_or_error("Spark")
-        found = [batch for batch in batches if batch.num_rows]
-        if not found:
-            return
-        table = pa.Table.from_batches(found)
-        duals = "now" in table.column_names
-        for block in sorted(table.column(BLOCK).unique().to_pylist()):
-            key = pa.scalar(block, pa.int32())
-            rows = table.filter(pa.compute.equal(table.column(BLOCK), key))
-            yield from self.work((key,), rows, rows if duals else None).to_batches()
-
-
 def _said(
     block: int,
     pieces: Any,
@@ -306,10 +306,7 @@ def _floats(column: Any, n_outputs: int) -> NDArray[np.float32]:
 def packed(rows: Any, packing: Packing, n_blocks: int) -> Any:
     """A frame of the pieces of blocks, of a frame of encoded rows with their blocks."""
 
-    def pack(key: Any, table: Any) -> Any:
-        return packing(key, table)
-
-    return rows.repartition(n_blocks, BLOCK).groupBy(BLOCK).applyInArrow(pack, PIECES)
+    return rows.repartition(n_blocks, BLOCK).mapInArrow(Partition(packing), PIECES)
 
 
 def settled(pieces: Any, n_blocks: int) -> Any:
@@ -344,22 +341,7 @@ class SparkBlocks:
 
     def solve(self, task: RoundTask) -> Iterable[BlockSums]:
         """A round on every block."""
-        n_lost, light = 0, self._n_absent < MOST_ABSENT
-        while True:
-            try:
-                duals = self._duals if self._duals is not None else self._again(light=light)
-                done = self._done(task, duals, light=light)
-                names = (BLOCK, "weights", "ahead", "sums")
-                table = done.where("piece = 0").select(*names).toArrow()
-            except Exception as error:
-                n_lost += 1
-                if n_lost == ATTEMPTS or not is_lost(error):
-                    raise
-                self._duals = None
-                continue
-            if not table.column("sums").null_count:
-                break
-            self._n_absent, light = self._n_absent + 1, False
+        done, table = self._tried(task)
         if task.epochs:
             self._duals = done.select(*DUALS)
             self._tasks.append(task)
@@ -377,13 +359,43 @@ class SparkBlocks:
             )
             yield BlockSums(own, ahead, loss, conjugate)
 
+    def _tried(self, task: RoundTask) -> tuple[Any, Any]:
+        """The frame that a round makes, and what every block says, in which none is absent."""
+        light, left = self._n_absent < MOST_ABSENT, ATTEMPTS
+        names = (BLOCK, "weights", "ahead", "sums")
+        while left:
+            try:
+                duals = self._again(light=light) if self._duals is None else self._duals
+                done = self._done(task, duals, light=light)
+                table = done.where("piece = 0").select(*names).toArrow()
+            except Exception as error:
+                if left == 1 or not is_lost(error):
+                    raise
+            else:
+                if not table.column("sums").null_count:
+                    return done, table
+                if light:
+                    self._n_absent, light = self._n_absent + 1, False
+                    continue
+            # Duals were lost with an executor: they are an error, or null where Spark has computed
+            # them anew on another, without the rows.
+            self._duals, left = None, left - 1
+        raise RuntimeError(
+            "The duals of blocks were lost with executors of Spark again and again: name a folder "
+            "that all of them reach, work=..., in which duals outlive executors."
+        )
+
     def _done(self, task: RoundTask, duals: Any, *, light: bool) -> Any:
         """The frame that a round makes; if there are new duals in it, it is kept."""
         work = self._work(task)
         if light and self._steps.folder is None:
+
+            def alone(key: Any, table: Any) -> Any:
+                return work(key, table, table if "now" in table.column_names else None)
+
             # where the rows or the duals are, which is where the rows are too
             frame = self._pieces if duals is None else duals
-            done = frame.mapInArrow(Partition(work), ROUNDS)
+            done = frame.mapInArrow(Partition(alone), ROUNDS)
         elif duals is None:
 
             def begin(key: Any, pieces: Any) -> Any:

@@ -67,7 +67,8 @@ def fit(
     """A model that has learned from all rows of a Spark DataFrame.
 
     The same rows give the same model to the bit, whatever partitions and retries there are. Rows
-    without a target are left out, with a note.
+    without a target are left out, with a note. Between rounds, blocks are files on the disks of
+    executors (``spark.local.dir``), which are removed in the end.
 
     Parameters
     ----------
@@ -126,13 +127,16 @@ def fit(
         made = model if isinstance(model, TableModel) else TableModel(model)
         rows = Rows.of(df, target, id, ignore, features)
         rows.refuse_fickle()
-        facts = rows.facts()
         known = task or _task_of(made.model)
         texts = [name for name in [*rows.columns, target] if rows.is_text(name)]
         words = list(dict.fromkeys([*categorical, *texts]))
         labels: dict[Any, Label] = {}
-        if known == CLASSIFICATION or target in words or facts.n_targets <= 2 * MOST_CLASSES:
-            labels = rows.labels(words=target in words)
+        if known == CLASSIFICATION or target in words:
+            facts, labels = rows.labels(words=target in words)
+        else:
+            facts = rows.facts()
+            if facts.n_targets <= 2 * MOST_CLASSES:
+                _, labels = rows.labels(words=False)
         if known is None and target not in words and not 0 < len(labels) <= MOST_CLASSES:
             known, labels = REGRESSION, {}  # which a sample may not show
         counts: Counter[Any] = Counter()
