@@ -2,10 +2,13 @@
 
 Rows are 200,000 of Covertype in a random order, of two classes (the largest and the others), in a
 Parquet file of columns from 0 to 1; 50,000 other rows are the test. The reference is the linear
-model of the same codes on one machine, to a gap of 1e-4. MLlib's `LinearSVC` learns from the
-one-hot vectors of these codes, which are made before its time is taken, with the regularization
-that stands for the same C; its loss is the hinge. It is charged with the fewest iterations by which
-it is as accurate; if none of those tried is, with the fewest that are as accurate as its best.
+model of the same codes on one machine, to a gap of 1e-4.
+
+MLlib's `LinearSVC` learns from the one-hot vectors of these codes, which are made before its time
+is taken, with the regularization that stands for the same C; its loss is the hinge. Both sides have
+had a fit before. The accuracy that both reach is the lower of their best ones; each side is charged
+with its fewest rounds or iterations that come within `SHORT` points of it, and its time is the
+least of three runs. The second row compares 8 rounds with the most accurate of MLlib, in one run.
 """
 
 from __future__ import annotations
@@ -15,9 +18,10 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -37,8 +41,10 @@ ROWS, TEST_ROWS, COMPONENTS, BLOCKS = 200_000, 50_000, 256, 8
 ROUNDS, MORE_ROUNDS = 8, 20
 NEAR, GAP, SMALL_GAP = 0.1, 1.5, 0.5  # per cent of the objective
 POINTS = 0.1  # of accuracy
-ITERATIONS = (100, 200, 400)  # of MLlib
-FASTER = 10.0
+FEW_ROUNDS = (1, 2, 3, 4, ROUNDS)
+ITERATIONS = (50, 100, 150, 200, 400)  # of MLlib
+SHORT = 0.05  # points of accuracy below the one that both reach
+FASTER, REPEATS = 10.0, 3
 
 
 def fitting(spark: Any, folder: Path, *, quick: bool) -> list[Row]:
@@ -54,18 +60,26 @@ def fitting(spark: Any, folder: Path, *, quick: bool) -> list[Row]:
     pq.write_table(_table(X[train], y[train]), path, row_group_size=20_000)
     df, there = spark.read.parquet(path), _table(X[test], y[test])
 
-    fits: list[TableModel] = []
+    fits: dict[int, TableModel] = {}
     _fitted(df, ROUNDS, fits)  # what is compiled and loaded at the first call
-    short, long = best_cpu(
-        3, partial(_fitted, df, ROUNDS, fits), partial(_fitted, df, MORE_ROUNDS, fits)
+    counts = (*FEW_ROUNDS, MORE_ROUNDS)
+    costs = dict(
+        zip(
+            counts,
+            best_cpu(REPEATS, *(partial(_fitted, df, each, fits) for each in counts)),
+            strict=True,
+        )
     )
-    made, more = fits[1:3]
+    made, more = fits[ROUNDS], fits[MORE_ROUNDS]
     codes = _codes(made, _table(X[train], y[train]))
     local = LinearClassifier(C=1.0, tol=1e-4).fit(codes, y[train])
     optimum = float((local.objective_ - local.dual_gap_ / 2).sum())
     test_codes = _codes(made, there)
     at_home = 100 * float(local.score(test_codes, y[test]))
-    apart = 100 * float(made.score(there)) - at_home
+    ours = {each: Tried(100 * float(fits[each].score(there)), costs[each]) for each in FEW_ROUNDS}
+    for each, tried in ours.items():
+        print(f"{each} rounds: {tried.accuracy:.2f} %, {tried.cost:.1f} CPU s", flush=True)
+    apart = ours[ROUNDS].accuracy - at_home
     what = f"fit of {n_rows:,} rows of Covertype, {BLOCKS} blocks, {{}} rounds: "
     results: list[Row] = []
 
@@ -85,19 +99,17 @@ def fitting(spark: Any, folder: Path, *, quick: bool) -> list[Row]:
     row("duality gap", ROUNDS, 100 * _gap(made), GAP, " %")
     row("points of accuracy apart", ROUNDS, abs(apart), POINTS)
     row("duality gap", MORE_ROUNDS, 100 * _gap(more), SMALL_GAP, " %")
-    a_round = (long - short) / (MORE_ROUNDS - ROUNDS)
+    a_round = (costs[MORE_ROUNDS] - costs[ROUNDS]) / (MORE_ROUNDS - ROUNDS)
     row("CPU seconds of a round of 1e6 rows", MORE_ROUNDS, a_round * 1e6 / n_rows, None, " s")
     MEASURED["rounds"], MEASURED["round"] = ROUNDS, a_round * MILLION / n_rows
-    MEASURED["blocks"] = (short - ROUNDS * a_round) * MILLION / n_rows
+    MEASURED["blocks"] = (costs[ROUNDS] - ROUNDS * a_round) * MILLION / n_rows
     MEASURED["block_bytes"], MEASURED["dual_bytes"] = 8 + COMPONENTS + 4, 2 * 4
     MEASURED["worker_bytes"] = _worker_bytes(there)
-    results.append(
-        _against_mllib(spark, folder, codes, y[train], test_codes, y[test], short, at_home)
-    )
-    return results
+    mllib = MLlib(spark, folder, codes, y[train], test_codes, y[test])
+    return results + _against(mllib, n_rows, ours)
 
 
-def _fitted(df: Any, rounds: int, found: list[TableModel]) -> None:
+def _fitted(df: Any, rounds: int, found: dict[int, TableModel]) -> None:
     model = KernelClassifier("gmm", n_components=COMPONENTS, C=1.0, scale=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -107,7 +119,7 @@ def _fitted(df: Any, rounds: int, found: list[TableModel]) -> None:
             "tol": 1e-6,
             "sample": 16_384,
         }
-        found.append(fit(df, "y", id="id", model=model, **options))
+        found[rounds] = fit(df, "y", id="id", model=model, **options)
 
 
 def _worker_bytes(table: pa.Table) -> int:
@@ -148,47 +160,79 @@ def _codes(model: TableModel, table: pa.Table) -> Codes:
 # -- MLlib
 
 
-def _against_mllib(
-    spark: Any,
-    folder: Path,
-    codes: Codes,
-    y: NDArray[Any],
-    test_codes: Codes,
-    test_y: NDArray[Any],
-    ours: float,
-    at_home: float,
-) -> Row:
-    """CPU time of MLlib's LinearSVC at the same accuracy, against ours from columns to model."""
-    from pyspark.ml.classification import LinearSVC
+class Tried(NamedTuple):
+    """A fit of so many rounds or iterations: per cent right, and CPU seconds."""
 
-    path = str(folder / "vectors.parquet")
-    _write_vectors(path, codes, y)
-    vectors = spark.read.parquet(path)
-    X = test_codes.to_csr()
-    tried: list[tuple[int, float, float]] = []
-    for iterations in ITERATIONS:
+    accuracy: float
+    cost: float
+
+
+class MLlib:
+    """`LinearSVC` on the same codes as one-hot vectors."""
+
+    def __init__(
+        self,
+        spark: Any,
+        folder: Path,
+        codes: Codes,
+        y: NDArray[Any],
+        test_codes: Codes,
+        test_y: NDArray[Any],
+    ) -> None:
+        path = str(folder / "vectors.parquet")
+        _write_vectors(path, codes, y)
+        self._vectors, self._n_rows = spark.read.parquet(path), len(y)
+        self._X, self._y = test_codes.to_csr(), test_y
+        self.tried: dict[int, Tried] = {}
+        self.fit(ITERATIONS[0])  # what is compiled and loaded at the first call
+        self.tried.clear()
+
+    def fit(self, iterations: int) -> None:
+        """So many iterations, at the least cost of all calls so far."""
+        from pyspark.ml.classification import LinearSVC
+
         learner = LinearSVC(
-            maxIter=iterations, regParam=1.0 / len(y), standardization=False, tol=0.0
+            maxIter=iterations, regParam=1.0 / self._n_rows, standardization=False, tol=0.0
         )
         before = java_cpu()
-        found = learner.fit(vectors)
+        model = learner.fit(self._vectors)
         cost = java_cpu() - before
-        weights = np.asarray(found.coefficients.toArray())
-        right = (X @ weights + found.intercept > 0).astype(int) == test_y
-        tried.append((iterations, 100 * float(right.mean()), cost))
-        print(f"MLlib, {iterations} iterations: {tried[-1][1]:.2f} %, {cost:.1f} CPU s", flush=True)
-        if tried[-1][1] >= at_home - POINTS:
-            break
-    wanted = min(at_home, max(accuracy for _, accuracy, _ in tried)) - POINTS
-    iterations, accuracy, cost = next(each for each in tried if each[1] >= wanted)
-    return {
-        "claim": f"fit of {len(y):,} rows, {ROUNDS} rounds, from columns: {ours:.1f} CPU s",
-        "peer": f"MLlib's LinearSVC on one-hot vectors, {iterations} iterations, "
-        f"{accuracy:.2f} % right, {cost:.1f} CPU s",
-        "bar": f"at least {FASTER:g} times less",
-        "measured": cost / ours,
-        "holds": cost / ours >= FASTER,
-    }
+        weights = np.asarray(model.coefficients.toArray())
+        right = (self._X @ weights + model.intercept > 0).astype(int) == self._y
+        found = Tried(100 * float(right.mean()), cost)
+        print(
+            f"MLlib, {iterations} iterations: {found.accuracy:.2f} %, {cost:.1f} CPU s", flush=True
+        )
+        earlier = self.tried.get(iterations, found)
+        self.tried[iterations] = found._replace(cost=min(cost, earlier.cost))
+
+
+def _against(mllib: MLlib, n_rows: int, ours: Mapping[int, Tried]) -> list[Row]:
+    """CPU time of MLlib at the same accuracy, against ours from columns to model."""
+    for iterations in ITERATIONS:
+        mllib.fit(iterations)
+    both = min(max(each.accuracy for each in side.values()) for side in (ours, mllib.tried))
+    rounds, iterations = (
+        min(count for count, each in side.items() if each.accuracy >= both - SHORT)
+        for side in (ours, mllib.tried)
+    )
+    for _ in range(REPEATS - 1):
+        mllib.fit(iterations)
+    best = max(mllib.tried, key=lambda count: mllib.tried[count].accuracy)
+
+    def row(rounds: int, iterations: int, bar: float | None) -> Row:
+        here, there = ours[rounds], mllib.tried[iterations]
+        return {
+            "claim": f"fit of {n_rows:,} rows, {rounds} rounds, from columns: "
+            f"{here.accuracy:.2f} % right, {here.cost:.1f} CPU s",
+            "peer": f"MLlib's LinearSVC on one-hot vectors, {iterations} iterations: "
+            f"{there.accuracy:.2f} % right, {there.cost:.1f} CPU s",
+            "bar": "reported" if bar is None else f"at least {bar:g} times less",
+            "measured": there.cost / here.cost,
+            "holds": bar is None or there.cost >= bar * here.cost,
+        }
+
+    return [row(rounds, iterations, FASTER), row(ROUNDS, best, None)]
 
 
 def _write_vectors(path: str, codes: Codes, y: NDArray[Any]) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kernelight.distributed import Ticket
+from kernelight.distributed.spark.block_files import BlockFiles
+from kernelight.tables.block_training import BlockRows
 
 WORKERS, EXECUTOR = "workers", "executor"
 
@@ -75,3 +77,34 @@ class KillInside:
         for made in self.work(batches):
             yield made
             self.once.kill()
+
+
+@dataclass(frozen=True)
+class Absent(BlockFiles):
+    """Files of blocks that nobody finds again, as where every round is on another machine."""
+
+    def get(self, block: int, n_rows: int) -> BlockRows | None:
+        return None
+
+
+@dataclass(frozen=True)
+class NoDisk(BlockFiles):
+    """Files of blocks where nothing can be written."""
+
+    def put(self, block: int, pieces: Sequence[BlockRows]) -> str | None:
+        return None
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A round that writes down what comes to it: its number, its block, and whether rows do."""
+
+    work: Any
+    log: str
+
+    def __call__(self, key: Any, pieces: Any, duals: Any) -> Any:
+        names = pieces.column_names
+        carried = "values" in names and pieces.column("values").null_count == 0
+        with open(self.log, "a") as file:
+            file.write(f"{self.work.task.number} {key[0].as_py()} {carried}\n")
+        return self.work(key, pieces, duals)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from faults import EXECUTOR, KillOnce
+from faults import EXECUTOR, Absent, KillOnce, NoDisk, Watched
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelight import KernelClassifier, KernelRegressor, TableModel, load
 from kernelight.data import DataError, DataWarning
-from kernelight.distributed.spark import fit, score
+from kernelight.distributed.spark import blocks, fit, fitting, score
+from kernelight.distributed.spark.rows import block_names, spark_hash
 
 N = 900
 OPTIONS = {"id": "id", "blocks": 3, "max_rounds": 3, "sample": 300, "tol": 1e-6}
@@ -105,7 +108,7 @@ SCRIPT = """
     import sys
     sys.path.insert(0, {tests!r})
     import test_spark_fitting as tests
-    from faults import EXECUTOR, KillOnce
+    from faults import EXECUTOR, Absent, KillOnce, NoDisk, Watched
     df = spark.read.parquet({rows!r}).repartition(4)
     {more}
     tests.fitted(df).save(folder + "/model.klt")
@@ -148,6 +151,145 @@ def test_a_killed_executor_and_speculation(elsewhere, rows, expected, tmp_path):
 def test_spark_connect(elsewhere, rows, expected, tmp_path):
     run(elsewhere, "connect", rows)
     assert bits(load(tmp_path / "model.klt")) == expected[0]
+
+
+@pytest.mark.parametrize("n_blocks", [1, 3, 8, 50])
+def test_each_block_has_a_partition_of_its_own(spark, n_blocks):
+    from pyspark.sql import functions
+
+    names = block_names(n_blocks)
+    df = spark.createDataFrame([(name,) for name in names], "name int").repartition(
+        n_blocks, "name"
+    )
+    said = df.select("name", functions.hash("name"), functions.spark_partition_id()).collect()
+    assert {row[0] for row in said} == set(names)
+    assert len({row[2] for row in said}) == n_blocks
+    assert [row[1] for row in said] == spark_hash(np.array([row[0] for row in said])).tolist()
+
+
+# -- Where the rows of blocks are between rounds
+
+
+@pytest.fixture
+def arrived(monkeypatch, tmp_path):
+    """What came to workers in a fit: for each round, blocks with and without their rows."""
+    log, plain = tmp_path / "arrived", blocks.SparkBlocks._work
+    monkeypatch.setattr(
+        blocks.SparkBlocks, "_work", lambda self, task: Watched(plain(self, task), str(log))
+    )
+
+    def counts():
+        lines = [line.split() for line in log.read_text().splitlines()]
+        return Counter((int(number), carried == "True") for number, _, carried in lines)
+
+    return counts
+
+
+def left(spark):
+    folder = Path(spark.conf.get("spark.local.dir"))
+    return [path for path in folder.rglob("kernelight-*") if path.is_file()]
+
+
+def between_rounds(monkeypatch, spark, damage):
+    """Call ``damage`` with the files of blocks behind the first round."""
+    plain = blocks.SparkBlocks.solve
+
+    def solve(self, task):
+        yield from plain(self, task)
+        if task.number == 1:
+            paths = left(spark)
+            assert len(paths) == 3
+            damage(paths)
+
+    monkeypatch.setattr(blocks.SparkBlocks, "solve", solve)
+
+
+def test_rows_move_once(spark, rows, expected, arrived):
+    assert bits(fitted(spark.read.parquet(rows))) == expected[0]
+    # three rounds and the last, which asks for losses
+    assert arrived() == {(number, False): 3 for number in (1, 2, 3, 4)}
+    assert not left(spark)
+
+
+def test_rows_move_once_from_a_folder(spark, rows, expected, arrived, tmp_path):
+    work = str(tmp_path / "work")
+    assert bits(fitted(spark.read.parquet(rows), work=work)) == expected[0]
+    assert arrived() == {(1, True): 3, **{(number, False): 3 for number in (2, 3, 4)}}
+    assert not left(spark)
+    assert not os.listdir(work)
+
+
+def removed(paths):
+    for path in paths:
+        path.unlink()
+
+
+def truncated(paths):
+    paths[0].write_bytes(paths[0].read_bytes()[:-40])
+
+
+def changed(paths):
+    content = bytearray(paths[1].read_bytes())
+    content[len(content) // 2] ^= 1
+    paths[1].write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("in_folder", [False, True])
+@pytest.mark.parametrize("damage", [removed, truncated, changed])
+def test_files_that_are_gone_or_damaged(
+    spark, rows, expected, arrived, monkeypatch, tmp_path, damage, in_folder
+):
+    """The second round is done again with the rows, and leaves them for the third."""
+    between_rounds(monkeypatch, spark, damage)
+    work = str(tmp_path / "work") if in_folder else None
+    assert bits(fitted(spark.read.parquet(rows), work=work)) == expected[0]
+    again = {(2, False): 3, (2, True): 3, (3, False): 3, (4, False): 3}
+    assert arrived() == {(1, in_folder): 3, **again}
+    assert not left(spark)
+
+
+@pytest.mark.parametrize(("files", "tried"), [(Absent, (1, 2, 3)), (NoDisk, (2, 3, 4))])
+def test_where_files_are_of_no_use(spark, rows, expected, arrived, monkeypatch, files, tried):
+    """Three rounds are tried without rows, and the others go with them."""
+    monkeypatch.setattr(fitting, "BlockFiles", files)
+    assert bits(fitted(spark.read.parquet(rows))) == expected[0]
+    with_rows = {(number, True): 3 for number in (1, 2, 3, 4)}
+    assert arrived() == {**with_rows, **{(number, False): 3 for number in tried}}
+    assert not left(spark)
+
+
+def test_duals_that_were_lost_with_the_rows(spark, rows, expected, arrived, monkeypatch):
+    """As where an executor is lost behind a round, and another finds no rows: they are null."""
+    plain = blocks.SparkBlocks.solve
+
+    def solve(self, task):
+        yield from plain(self, task)
+        if task.number == 2:
+            self._duals = self._duals.selectExpr(
+                *blocks.LIGHT, "if(piece = 0, null, now) as now", "before"
+            )
+
+    monkeypatch.setattr(blocks.SparkBlocks, "solve", solve)
+    assert bits(fitted(spark.read.parquet(rows))) == expected[0]
+    # tried without rows and with them, and then all rounds once more
+    again = {(1, True): 3, (2, True): 3, (3, True): 6, (4, False): 3}
+    assert arrived() == {**{(number, False): 3 for number in (1, 2, 3)}, **again}
+
+
+def test_what_is_read_again_must_be_the_same(spark, rows, monkeypatch):
+    """Rows that are needed once more, and are others by then, are refused."""
+    plain, calls = fitting._checked, []
+
+    def checked(pieces, known):
+        calls.append(known)
+        return plain(pieces, known if len(calls) == 1 else known._replace(digest=1))
+
+    monkeypatch.setattr(fitting, "_checked", checked)
+    between_rounds(monkeypatch, spark, removed)
+    with pytest.raises(ValueError, match="its rows are not the same each time"):
+        fitted(spark.read.parquet(rows))
+    assert len(calls) == 2
+    assert not left(spark)
 
 
 # -- What is learned

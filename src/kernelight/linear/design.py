@@ -151,7 +151,8 @@ class CodeDesign:
     """Codes, with an entry of weights for each code that occurs in a slot.
 
     ``also`` are (slots, 2^bits) flags of codes that have an entry though they do not occur here.
-    ``counts`` are those of more rows, of which these are a part.
+    ``counts`` are those of more rows, of which these are a part, or flags of the codes that occur
+    in them. ``ranked`` says whether rows are visited often enough for a copy as ranks.
     """
 
     def __init__(
@@ -161,6 +162,8 @@ class CodeDesign:
         resources: Resources,
         also: NDArray[np.bool_] | None = None,
         counts: NDArray[Any] | None = None,
+        *,
+        ranked: bool = True,
     ) -> None:
         self.codes, self.dtype, self.resources = codes, np.dtype(dtype), resources
         self.n_rows, n_slots = codes.shape
@@ -168,7 +171,7 @@ class CodeDesign:
         self.work = n_slots
         self.empty = codes.empty if codes.empty.any() else None
         self.counts = code_counts(codes, resources) if counts is None else counts
-        self._is_part = counts is not None  # and is visited too rarely for a copy as ranks
+        self._ranked = ranked and codes.array.nbytes <= RANK_BYTES
         if also is not None:
             self.counts = (self.counts > 0) | also
         self._layouts: dict[int, CodeLayout] = {}
@@ -207,7 +210,7 @@ class CodeDesign:
     def view(self, width: int) -> Any:
         """The rows as compiled functions take them."""
         layout, codes = self.layout(width), self.codes
-        if self._is_part or codes.array.nbytes > RANK_BYTES:
+        if not self._ranked:
             return code_view(codes, layout, self.dtype, self.resources)
         if self._ranks is None:
             self._ranks = np.empty_like(codes.array)

@@ -169,7 +169,7 @@ class BlockProblem:
         use = resources(self.settings.threads)
         seen = _flags(self.seen, X)
         rows: DesignMatrix = (
-            CodeDesign(X, np.float32, use, also=seen)
+            CodeDesign(X, np.float32, use, counts=seen)  # which have all codes of this block
             if isinstance(X, Codes)
             else MatrixDesign(X, np.float32, use)
         )

@@ -98,7 +98,7 @@ class StoredRows:
         if not isinstance(self._none, Codes):
             return MatrixDesign(values, values.dtype, self._resources)
         codes = self._none._like(values, empty=self._empty[places])
-        design = CodeDesign(codes, np.float32, self._resources, counts=self._counts)
+        design = CodeDesign(codes, np.float32, self._resources, counts=self._counts, ranked=False)
         design.share_layouts(self._layouts)
         return design
 

@@ -8,9 +8,12 @@ same rows give the same model to the bit.
 from __future__ import annotations
 
 import math
+import os
+import uuid
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import reduce
 from operator import xor
 from typing import Any
@@ -22,7 +25,16 @@ from kernelight import KernelClassifier, KernelRegressor, TableModel
 from kernelight.base import bytes_text, counted
 from kernelight.data import CLASSIFICATION, REGRESSION, DataWarning
 from kernelight.data.tasks import MOST_CLASSES
-from kernelight.distributed.spark.blocks import BLOCK, Packing, Round, SparkBlocks, packed
+from kernelight.distributed.spark.block_files import BlockFiles
+from kernelight.distributed.spark.blocks import (
+    BLOCK,
+    Packing,
+    Round,
+    SparkBlocks,
+    clear,
+    packed,
+    settled,
+)
 from kernelight.distributed.spark.engine import check_frame
 from kernelight.distributed.spark.frames import Steps
 from kernelight.distributed.spark.rows import NAME, SPREAD, ClassRows, Label, Rows, together
@@ -55,7 +67,8 @@ def fit(
     """A model that has learned from all rows of a Spark DataFrame.
 
     The same rows give the same model to the bit, whatever partitions and retries there are. Rows
-    without a target are left out, with a note.
+    without a target are left out, with a note. Between rounds, blocks are files on the disks of
+    executors (``spark.local.dir``), which are removed in the end.
 
     Parameters
     ----------
@@ -127,13 +140,16 @@ def fit(
         made = model if isinstance(model, TableModel) else TableModel(model)
         rows = Rows.of(df, target, id, ignore, features)
         rows.refuse_fickle()
-        facts = rows.facts()
         known = task or _task_of(made.model)
         texts = [name for name in [*rows.columns, target] if rows.is_text(name)]
         words = list(dict.fromkeys([*categorical, *texts]))
         labels: dict[Any, Label] = {}
-        if known == CLASSIFICATION or target in words or facts.n_targets <= 2 * MOST_CLASSES:
-            labels = rows.labels(words=target in words)
+        if known == CLASSIFICATION or target in words:
+            facts, labels = rows.labels(words=target in words)
+        else:
+            facts = rows.facts()
+            if facts.n_targets <= 2 * MOST_CLASSES:
+                _, labels = rows.labels(words=False)
         if known is None and target not in words and not 0 < len(labels) <= MOST_CLASSES:
             known, labels = REGRESSION, {}  # which a sample may not show
         counts: Counter[Any] = Counter()
@@ -159,25 +175,75 @@ def fit(
             expected = together(each.rows for each in labels.values() if each.class_ in classes)
         _note_left_out(facts.n_all - expected.n_rows)
         n_blocks = _blocks_for(expected.n_rows, blocks, training.row_bytes, allowed)
-        ticket = Ticket.of(training.model)
-        pieces = packed(
-            rows.encoded(ticket, training, n_blocks),
-            Packing(training.provenance, rows.id is not None),
-            n_blocks,
-        )
-        if steps.folder is not None:
-            pieces = steps.keep(pieces, "blocks")
-        # Without a folder Spark computes it again from the rows where an executor is lost. Sorted
-        # as each round wants it, so that no round sorts.
-        pieces = pieces.repartition(n_blocks, BLOCK).sortWithinPartitions(BLOCK).persist()
-        try:
-            seen = _seen(pieces, training, expected)
+        with closing(_Pieces(rows, training, n_blocks, steps)) as pieces:
+            seen = pieces.seen(expected)
             problem = training.problem(seen, n_blocks)
-            first = Round(ticket, problem, training.provenance, training.classes)
-            all_blocks = SparkBlocks(pieces, steps, first, seen, expected.n_rows)
-            return training.learn(all_blocks, tol, max_rounds, NAME)
-        finally:
-            pieces.unpersist()
+            first = Round(
+                pieces.ticket, problem, training.provenance, training.classes, pieces.files
+            )
+            every_block = SparkBlocks(
+                pieces.first, pieces.whole, steps, first, seen, expected.n_rows
+            )
+            return training.learn(every_block, tol, max_rounds, NAME)
+
+
+class _Pieces:
+    """The blocks of a fit as frames, which are kept until it ends.
+
+    ``first`` has what must be known of all rows, and those that are on no disk of a worker. They go
+    to these unless ``steps`` have a folder.
+    """
+
+    def __init__(self, rows: Rows, training: BlockTraining, n_blocks: int, steps: Steps) -> None:
+        self._rows, self._training, self._n_blocks = rows, training, n_blocks
+        self.ticket = Ticket.of(training.model)
+        self.files = BlockFiles(uuid.uuid4().hex)
+        if steps.folder is not None:
+            self.first = settled(steps.keep(self._packed(None), "blocks"), n_blocks)
+        else:  # not moved to where rounds want it: the disk of a worker would not go along
+            self.first = self._packed(self.files).persist()
+        self._whole: Any = None
+        self._paths: list[str | None] = []  # of the files of blocks
+
+    def _packed(self, files: BlockFiles | None) -> Any:
+        training = self._training
+        packing = Packing(training.provenance, self._rows.id is not None, files)
+        encoded = self._rows.encoded(self.ticket, training, self._n_blocks)
+        return packed(encoded, packing, self._n_blocks)
+
+    def seen(self, expected: ClassRows) -> NDArray[np.bool_] | None:
+        """The codes that occur in any block, after a check that its rows are those expected."""
+        self._expected = expected
+        heads = _checked(self.first, expected)
+        self._paths = heads.column("file").to_pylist()
+        if not any(self._paths):
+            self._whole = self.first
+        if self._training.seen_shape is None:
+            return None
+        bits = [np.frombuffer(each, np.uint8) for each in heads.column("seen").to_pylist()]
+        slots, width = self._training.seen_shape
+        flags = np.unpackbits(np.bitwise_or.reduce(bits), count=slots * width)
+        return flags.astype(bool).reshape(slots, width)
+
+    def whole(self) -> Any:
+        """All pieces with their rows; they are computed again if they are only on disks."""
+        if self._whole is None:
+            self._whole = settled(self._packed(None), self._n_blocks)
+            _checked(self._whole, self._expected)
+        return self._whole
+
+    def close(self) -> None:
+        """Let go of the frames, and of the files as far as that can be."""
+        folders = {os.path.dirname(path) for path in self._paths if path is not None}
+        self.files.remove(folders)
+        # no job is needed, which costs as much as a round of small blocks, if all of them were here
+        known = self._whole is None and len(self._paths) > 0 and None not in self._paths
+        gone = known and all(map(os.path.isdir, folders))
+        for frame in {id(each): each for each in (self.first, self._whole)}.values():
+            if frame is not None:
+                if not gone:
+                    clear(frame, self.files)
+                frame.unpersist()
 
 
 def _task_of(model: Any) -> str | None:
@@ -217,9 +283,10 @@ def _blocks_for(n_rows: int, asked: int | None, row_bytes: int, allowed: int) ->
     )
 
 
-def _seen(pieces: Any, training: BlockTraining, expected: ClassRows) -> NDArray[np.bool_] | None:
-    """The codes that occur in any block, after a check that its rows are those expected."""
-    heads = pieces.select(BLOCK, "n_rows", "digest", "same", "seen").toArrow()
+def _checked(pieces: Any, expected: ClassRows) -> Any:
+    """What is known of each block, after a check that its rows are those expected."""
+    columns = (BLOCK, "n_rows", "digest", "same", "seen", "file")
+    heads = pieces.select(*columns).toArrow()
     for each in heads.column("same").to_pylist():
         if each is not None:
             raise ValueError(
@@ -236,9 +303,4 @@ def _seen(pieces: Any, training: BlockTraining, expected: ClassRows) -> NDArray[
             "rows or others when they were read again: its rows are not the same each time. Write "
             "them to Parquet, and fit what is read from there."
         )
-    if training.seen_shape is None:
-        return None
-    bits = [np.frombuffer(each, np.uint8) for each in heads.column("seen").to_pylist() if each]
-    slots, width = training.seen_shape
-    flags = np.unpackbits(np.bitwise_or.reduce(bits), count=slots * width)
-    return flags.astype(bool).reshape(slots, width)
+    return heads.filter(heads.column("digest").is_valid())

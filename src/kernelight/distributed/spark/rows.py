@@ -10,12 +10,14 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kernelight.base import counted
 from kernelight.data import DataError, DataWarning, columnar
-from kernelight.distributed.spark.blocks import BLOCK, CONTENT, HASH, ID, VALUES, Encoding
+from kernelight.distributed.spark.blocks import BLOCK, ENCODED, HASH, ID, Encoding
 from kernelight.distributed.spark.engine import check_columns, pyspark_or_error
 from kernelight.distributed.spark.frames import changing, check_ids, column
 from kernelight.distributed.ticket import Ticket
@@ -136,18 +138,21 @@ class Rows:
         if self.id is not None:
             found.append(F.count_if(col(ID).isNull()).alias("n_null"))
         (row,) = self.frame.agg(*found).collect()
-        if not row.n_rows:
+        self._check_counts(row.n_all, row.n_rows, 0 if self.id is None else row.n_null)
+        return Facts(row.n_all, row.n_rows, row.digest, row.n_targets)
+
+    def _check_counts(self, n_all: int, n_rows: int, n_null: int) -> None:
+        if not n_rows:
             raise DataError(
                 f"{NAME} has no rows."
-                if not row.n_all
+                if not n_all
                 else f"{NAME}: the target {self.target!r} is missing in every row."
             )
-        if self.id is not None and row.n_null:
+        if n_null:
             raise ValueError(
-                f"{counted(row.n_null, 'row')} of df have no id in {self.id!r}: give them one, or "
+                f"{counted(n_null, 'row')} of df have no id in {self.id!r}: give them one, or "
                 "leave them out."
             )
-        return Facts(row.n_all, row.n_rows, row.digest, row.n_targets)
 
     @property
     def learned(self) -> Any:
@@ -160,13 +165,24 @@ class Rows:
             return self
         return replace(self, frame=self.frame.where(~column(self.target).isin(labels)))
 
-    def labels(self, *, words: bool) -> dict[Any, Label]:
-        """The rows of each value of the target, and its class; ``words``: it is read as words."""
+    def labels(self, *, words: bool) -> tuple[Facts, dict[Any, Label]]:
+        """What must be known of all rows, and the rows of each value of the target, with its class.
+
+        ``words``: it is read as words.
+        """
         F = pyspark_or_error().functions
-        found = self.learned.groupBy(column(self.target)).agg(
-            F.count("*").alias("n"), F.bit_xor(HASH).alias("digest")
+        found = self.frame.groupBy(THERE, column(self.target)).agg(
+            F.count("*").alias("n"),
+            F.bit_xor(HASH).alias("digest"),
+            (F.lit(0) if self.id is None else F.count_if(F.col(ID).isNull())).alias("n_null"),
         )
-        table = found.limit(MAX_LABELS + 1).toArrow()
+        groups = found.limit(MAX_LABELS + 3).toArrow()  # no value and NaN are groups too
+        n_all, n_null = (sum(groups.column(name).to_pylist()) for name in ("n", "n_null"))
+        table = groups.filter(groups.column(THERE))
+        n_rows, digest = together(
+            map(ClassRows, *(table.column(name).to_pylist() for name in ("n", "digest")))
+        )
+        self._check_counts(n_all, n_rows, n_null)
         if table.num_rows > MAX_LABELS:
             raise DataError(
                 f"{NAME}: the target {self.target!r} has more than {MAX_LABELS:,} different "
@@ -178,10 +194,11 @@ class Rows:
         values, classes, counts, digests = (
             each if isinstance(each, list) else each.to_pylist() for each in columns
         )
-        return {
+        labels = {
             value: Label(class_, ClassRows(n, digest))
             for value, class_, n, digest in zip(values, classes, counts, digests, strict=True)
         }
+        return Facts(n_all, n_rows, digest, len(labels)), labels
 
     def drawn(self, size: int, n_rows: int, labels: Mapping[Any, Label]) -> Any:
         """A fair sample of ``size`` rows as an Arrow table, and the first rows of each class.
@@ -193,20 +210,20 @@ class Rows:
         sql = pyspark_or_error()
         F = sql.functions
         rows = self.learned.withColumn(DRAW, F.xxhash64(F.lit(SALT), F.col(HASH)))
-        bound = F.lit(_bound(size, n_rows))
-        if labels:
-            # of rare classes more rows are drawn
-            bounds = [
-                (value, _bound(EVERY_CLASS, each.rows.n_rows)) for value, each in labels.items()
-            ]
+        least = _bound(size, n_rows)
+        bound = F.lit(least)
+        # of rare classes more rows are drawn
+        bounds = [(value, _bound(EVERY_CLASS, each.rows.n_rows)) for value, each in labels.items()]
+        bounds = [(value, more) for value, more in bounds if more > least]
+        if bounds:
             types = sql.types
             kind = self.frame.schema[self.target].dataType
             schema = types.StructType(
                 [types.StructField(LABEL, kind), types.StructField(BOUND, types.LongType())]
             )
             known = self.frame.sparkSession.createDataFrame(bounds, schema)
-            rows = rows.join(F.broadcast(known), column(self.target) == F.col(LABEL))
-            bound = F.greatest(bound, F.col(BOUND))
+            rows = rows.join(F.broadcast(known), column(self.target) == F.col(LABEL), "left")
+            bound = F.greatest(bound, F.col(BOUND))  # which passes over null
         table = rows.where(F.col(DRAW) <= bound).drop(BOUND, LABEL).toArrow()
         order = [(DRAW, "ascending"), *([(ID, "ascending")] if self.id is not None else [])]
         table = table.sort_by(order).combine_chunks()
@@ -225,37 +242,47 @@ class Rows:
         return pa.table({**made, self.target: table.column(self.target)})
 
     def encoded(self, ticket: Ticket, training: BlockTraining, n_blocks: int) -> Any:
-        """The rows as the solver takes them, with their blocks."""
-        types, F = pyspark_or_error().types, pyspark_or_error().functions
+        """The rows as the solver takes them, those of a block together."""
+        F = pyspark_or_error().functions
         known = training.model.encoding_.columns or ()
         needed = [self.features] if self.features else [each.name for each in known]
         keep = [BLOCK, HASH, *([ID] if self.id is not None else [])]
-        names = F.array(*map(F.lit, block_names(self.frame.sparkSession, n_blocks)))
+        names = F.array(*map(F.lit, block_names(n_blocks)))
         place = F.pmod(F.col(HASH), F.lit(n_blocks)).cast("int")
         rows = self.learned.withColumn(BLOCK, F.element_at(names, place + 1))
-        content = types.IntegerType() if training.classes else types.DoubleType()
-        made = [types.StructField(VALUES, types.BinaryType()), types.StructField(CONTENT, content)]
-        schema = types.StructType([*(rows.schema[name] for name in keep), *made])
         # on the way columns have plain names: mapInArrow cannot take all that Spark has
         names_of_user = [*needed, self.target]
         plain = (column(name).alias(f"c{at}") for at, name in enumerate(names_of_user))
         work = Encoding(ticket, self.features, keep, names_of_user)
-        return rows.select(*map(column, keep), *plain).mapInArrow(work, schema)
+        return rows.select(*map(column, keep), *plain).mapInArrow(work, ENCODED)
 
 
-def block_names(spark: Any, n_blocks: int) -> list[int]:
+def block_names(n_blocks: int) -> list[int]:
     """Numbers by which Spark puts each block into a partition of its own, of as many partitions.
 
     By 0, 1, 2, ... some partitions would have several blocks, and some workers nothing to do.
     """
-    F = pyspark_or_error().functions
-    number = F.col("id").cast("int")
-    some = spark.range(64 * n_blocks).select(number, F.pmod(F.hash(number), F.lit(n_blocks)))
-    first: dict[int, int] = {}
-    for name, partition in sorted(tuple(row) for row in some.collect()):
-        first.setdefault(partition, name)
-    others = (name for name in range(64 * n_blocks) if name not in set(first.values()))
-    return sorted([*first.values(), *islice(others, n_blocks - len(first))])
+    some = np.arange(64 * n_blocks)
+    _, first = np.unique(spark_hash(some) % n_blocks, return_index=True)
+    others = np.setdiff1d(some, first)[: n_blocks - len(first)]
+    return sorted([*first.tolist(), *others.tolist()])
+
+
+def spark_hash(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What Spark's ``hash`` is of ints: MurmurHash3 of their 4 bytes with the seed 42, signed."""
+
+    def times(words: Any, factor: int) -> Any:
+        return words * np.uint64(factor) & np.uint64(0xFFFFFFFF)
+
+    def turned(words: Any, bits: int) -> Any:
+        return (words << np.uint64(bits) | words >> np.uint64(32 - bits)) & np.uint64(0xFFFFFFFF)
+
+    words = times(turned(times(numbers.astype(np.uint64), 0xCC9E2D51), 15), 0x1B873593)
+    words = times(turned(words ^ np.uint64(42), 13), 5) + np.uint64(0xE6546B64)
+    words = words & np.uint64(0xFFFFFFFF) ^ np.uint64(4)  # their length
+    for bits, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        words = times(words ^ words >> np.uint64(bits), factor)
+    return np.asarray(words.astype(np.uint32).view(np.int32), dtype=np.int64)
 
 
 def _is_a(df: Any, name: str, *types: str) -> bool:
