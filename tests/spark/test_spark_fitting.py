@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelight import KernelClassifier, KernelRegressor, TableModel, load
 from kernelight.data import DataError, DataWarning
 from kernelight.distributed.spark import blocks, fit, fitting, score
-from kernelight.distributed.spark.rows import block_names, spark_hash
+from kernelight.distributed.spark.rows import SALT, block_names, spark_hash
 
 N = 900
 OPTIONS = {"id": "id", "blocks": 3, "max_rounds": 3, "sample": 300, "tol": 1e-6}
@@ -491,3 +491,18 @@ def test_wrong_arguments(spark, rows):
         ignore=[],
     )
     refused("has no rows", df.limit(0), DataError)
+
+
+def test_a_value_outside_the_sample_is_said_in_one_sentence(spark, rows):
+    """A worker finds it, and its error is raised here as if the sample had shown it."""
+    from pyspark.sql import functions
+
+    df = spark.read.parquet(rows)
+    drawn = functions.xxhash64(functions.lit(SALT), functions.xxhash64("id"))
+    last = df.orderBy(drawn.desc()).first().id
+    x0 = functions.when(functions.col("id") == last, float("inf")).otherwise(functions.col("x0"))
+    with pytest.raises(DataError, match="column 'x0': infinity is no value") as caught:
+        fitted(df.withColumn("x0", x0), sample=100)
+    assert type(caught.value.__cause__).__module__.startswith("pyspark")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200

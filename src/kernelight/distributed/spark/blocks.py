@@ -430,14 +430,14 @@ class SparkBlocks:
         return duals
 
 
-def clear(pieces: Any, files: BlockFiles) -> None:
-    """Remove the files of a fit where these pieces are, as far as that can be."""
+def clear(frame: Any, files: BlockFiles) -> None:
+    """Remove the files of a fit where the partitions of a frame are, as far as that can be."""
 
     def remove(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             files.remove()
             yield batch.slice(0, 0)
 
-    # at the latest Spark removes them, with the executor
+    # at the latest Spark removes them, with what it has of the executor on this disk
     with contextlib.suppress(Exception):
-        pieces.select(BLOCK).mapInArrow(remove, f"{BLOCK} int").collect()
+        frame.select(BLOCK).mapInArrow(remove, f"{BLOCK} int").collect()

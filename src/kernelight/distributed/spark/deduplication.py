@@ -10,7 +10,11 @@ from kernelight.base import counted
 from kernelight.data.texts import TextShingles
 from kernelight.distributed.spark.banded_pairs import PAIRS, Bands
 from kernelight.distributed.spark.clusters import components, leaders
-from kernelight.distributed.spark.engine import check_columns, pyspark_or_error
+from kernelight.distributed.spark.engine import (
+    check_columns,
+    pyspark_or_error,
+    sentences_of_workers,
+)
 from kernelight.distributed.spark.frames import Steps, column
 from kernelight.distributed.spark.row_frames import RowFrame, Source, chosen_features, learned
 from kernelight.tables.arrow_duplicates import (
@@ -162,11 +166,12 @@ def duplicates(
     names, options = features(
         df, id, "df", columns, ignore, categorical, max_categories, scale, texts, shingles
     )
-    source = Source.of(df, id, names, "df")
-    rows = learned([source], options, settings.p)
-    steps = Steps(df.sparkSession, work)
-    job = _Job(RowFrame.of(source, rows, steps, ""), settings, cap, steps)
-    return job.result(df, id)
+    with sentences_of_workers():
+        source = Source.of(df, id, names, "df")
+        rows = learned([source], options, settings.p)
+        steps = Steps(df.sparkSession, work)
+        job = _Job(RowFrame.of(source, rows, steps, ""), settings, cap, steps)
+        return job.result(df, id)
 
 
 def features(

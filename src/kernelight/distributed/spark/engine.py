@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from kernelight.data import columnar
+from kernelight.data import DataError, columnar
+
+_RAISED = re.compile(rf"^{re.escape(f'{DataError.__module__}.{DataError.__name__}')}: (.+)$", re.M)
 
 
 def pyspark_or_error() -> Any:
@@ -31,6 +35,21 @@ def settle_worker() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@contextmanager
+def sentences_of_workers() -> Iterator[None]:
+    """Errors about data that a worker raised, as they would be raised here.
+
+    Spark gives them as the end of a traceback, in an error of its own.
+    """
+    try:
+        yield
+    except Exception as error:
+        found = _RAISED.findall(str(error))
+        if not found or isinstance(error, DataError):
+            raise
+        raise DataError(found[-1]) from error
 
 
 def check_frame(df: Any, name: str = "df") -> Any:

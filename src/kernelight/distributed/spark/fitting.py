@@ -13,7 +13,7 @@ import uuid
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import reduce
 from operator import xor
 from typing import Any
@@ -35,7 +35,7 @@ from kernelight.distributed.spark.blocks import (
     packed,
     settled,
 )
-from kernelight.distributed.spark.engine import check_frame
+from kernelight.distributed.spark.engine import check_frame, sentences_of_workers
 from kernelight.distributed.spark.frames import Steps
 from kernelight.distributed.spark.rows import NAME, SPREAD, ClassRows, Label, Rows, together
 from kernelight.distributed.ticket import Ticket
@@ -44,6 +44,7 @@ from kernelight.tables.block_training import BlockTraining, check_options
 from kernelight.tables.memory_limit import SAMPLE_ROWS, bytes_of
 
 MOST_BLOCKS, BLOCK_ROWS = 8, 25_000  # where the user names no number of blocks
+_PLACES = 64  # partitions of a job that is to reach every executor
 
 
 def fit(
@@ -104,7 +105,9 @@ def fit(
         What a worker may take for a block; where that is too little, an error says how many blocks
         it takes.
     work : str or None, default=None
-        A folder that the driver and all workers reach, for what rounds leave behind. Without it
+        A folder that the driver and all workers reach, for what rounds leave behind: encoded rows,
+        and duals. The driver removes it if it reaches the folder by this path, as that of a mounted
+        disk; what it cannot reach so, such as "hdfs:///tmp/late", is yours to delete. Without it
         Spark keeps that on the executors, and computes again what is lost with one.
     watch : callable, optional
         Called with an `Event` whenever there is progress.
@@ -136,7 +139,7 @@ def fit(
     if watch is not None and not callable(watch):
         raise TypeError(f"watch must be a function that takes an Event, got {watch!r}.")
     allowed = bytes_of(block_memory, "block_memory")
-    with Steps(df.sparkSession, work) as steps:
+    with sentences_of_workers(), Steps(df.sparkSession, work) as steps:
         made = model if isinstance(model, TableModel) else TableModel(model)
         rows = Rows.of(df, target, id, ignore, features)
         rows.refuse_fickle()
@@ -239,11 +242,15 @@ class _Pieces:
         # no job is needed, which costs as much as a round of small blocks, if all of them were here
         known = self._whole is None and len(self._paths) > 0 and None not in self._paths
         gone = known and all(map(os.path.isdir, folders))
+        if not self._paths:  # the blocks were not made: their frame would be computed once more
+            numbers = self.first.sparkSession.range(0, _PLACES, 1, _PLACES)
+            clear(numbers.withColumnRenamed("id", BLOCK), self.files)
         for frame in {id(each): each for each in (self.first, self._whole)}.values():
             if frame is not None:
-                if not gone:
+                if self._paths and not gone:
                     clear(frame, self.files)
-                frame.unpersist()
+                with suppress(Exception):  # of a session that was stopped
+                    frame.unpersist()
 
 
 def _task_of(model: Any) -> str | None:

@@ -14,7 +14,12 @@ from kernelight.data import columnar
 from kernelight.data.texts import TextShingles
 from kernelight.distributed.spark.banded_pairs import PAIRS, Bands
 from kernelight.distributed.spark.deduplication import features
-from kernelight.distributed.spark.engine import check_columns, check_frame, pyspark_or_error
+from kernelight.distributed.spark.engine import (
+    check_columns,
+    check_frame,
+    pyspark_or_error,
+    sentences_of_workers,
+)
 from kernelight.distributed.spark.frames import Steps, column
 from kernelight.distributed.spark.row_frames import Batches, RowFrame, Source, learned, parts
 from kernelight.tables.arrow_duplicates import (
@@ -135,11 +140,12 @@ random_state, work
     check_columns(right, [right_id, *names], "right")
     left_df, right_df = _alike(left, right, names)
     sources = [Source.of(left_df, id, names, "left"), Source.of(right_df, right_id, names, "right")]
-    rows, steps = learned(sources, options, p), Steps(left.sparkSession, work)
-    frames = [
-        RowFrame.of(source, rows, steps, name)
-        for source, name in zip(sources, ("left", "right"), strict=True)
-    ]
+    with sentences_of_workers():
+        rows, steps = learned(sources, options, p), Steps(left.sparkSession, work)
+        frames = [
+            RowFrame.of(source, rows, steps, name)
+            for source, name in zip(sources, ("left", "right"), strict=True)
+        ]
     peak = max(frame.rows.peak for frame in frames)  # both at one scale
     frames = [replace(frame, rows=frame.rows.with_peak(peak)) for frame in frames]
     groups = [
