@@ -25,8 +25,9 @@ echo "== $("$bin/python" --version), and" $(tr '\n' ' ' <"$work/constraints.txt"
 "$bin/python" -m pip check
 rm -rf "$work/check"
 mkdir "$work/check"
-# what tests read beside their folder
-cp -R tests docs examples papers benchmarks tools core README.md CONTRIBUTING.md CHANGELOG.md pyproject.toml "$work/check/"
+# Tests also read what lies beside their folder: sources, documents, links between them. So all that git
+# would commit is copied; src is no place that Python imports from there.
+git ls-files -z --cached --others --exclude-standard | tar -cf - --null -T - | tar -xf - -C "$work/check"
 cd "$work/check"
 PATH=$bin:$PATH
 export PATH

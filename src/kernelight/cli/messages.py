@@ -21,8 +21,11 @@ def usage(error: Any) -> str:
     text = on_one_line(error.format_message())
     for kind, words in (("integer", "a whole number"), ("number", "a number")):
         text = re.sub(rf"Input should be a valid {kind}.*", f"it must be {words}", text)
-    if type(error).__name__ == "NoSuchOption" and context is not None:
-        several = [each for each in context.command.params if each.nargs == -1]
+    if type(error).__name__ == "NoSuchOption":
+        near = ", ".join(sorted(error.possibilities or ()))
+        text = f"No such option: {error.option_name}"  # versions of typer word it differently
+        text += f" (Possible options: {near})" if near else ""
+        several = [each for each in context.command.params if each.nargs == -1] if context else ()
         if several and not error.option_name.startswith("--"):
             return f"{text.rstrip('.')}; put -- before what begins with a dash and is no option."
     return text if text.endswith("?") else f"{text.rstrip('.')}; {command} -h says what there is."

@@ -54,7 +54,7 @@ def is_frame(thing: Any) -> bool:
     >>> is_frame(pd.DataFrame({"a": [1, 2]})), is_frame(pd.Series([1, 2])), is_frame([[1, 2]])
     (True, False, False)
     """
-    if is_pandas(thing) or hasattr(thing, "__dataframe__") or _is_lazy(thing):
+    if is_pandas(thing) or hasattr(thing, "__dataframe__") or _is_polars(thing, "LazyFrame"):
         return True
     one_dimensional = len(getattr(thing, "shape", (0, 0))) == 1 or hasattr(thing, "chunks")
     return hasattr(thing, "__arrow_c_stream__") and not one_dimensional
@@ -66,17 +66,17 @@ def is_pandas(thing: Any) -> bool:
     return pandas is not None and isinstance(thing, getattr(pandas, "DataFrame", ()))
 
 
-def _is_lazy(thing: Any) -> bool:
-    """Whether this is a query of polars, which has no rows yet."""
+def _is_polars(thing: Any, kind: str) -> bool:
+    """Whether this is a DataFrame of polars, or a LazyFrame: a query, which has no rows yet."""
     polars = sys.modules.get("polars")
-    return polars is not None and isinstance(thing, getattr(polars, "LazyFrame", ()))
+    return polars is not None and isinstance(thing, getattr(polars, kind, ()))
 
 
 def as_table(frame: Any, label: str = LABEL) -> Any:
     """A frame of pandas as it is; any other as an Arrow table."""
     if is_pandas(frame):
         return frame
-    if _is_lazy(frame):
+    if _is_polars(frame, "LazyFrame"):
         raise DataError(f"{label} is a LazyFrame, which has no rows yet: collect() it first.")
     pa = pyarrow_or_error(label)
     if isinstance(frame, pa.Table):
@@ -84,8 +84,8 @@ def as_table(frame: Any, label: str = LABEL) -> Any:
     try:
         if hasattr(frame, "__arrow_c_stream__"):
             return pa.table(frame)
-        if isinstance(frame, pa.RecordBatch):
-            return pa.Table.from_batches([frame])
+        if _is_polars(frame, "DataFrame"):  # before 1.3: no nulls in its __dataframe__
+            return frame.to_arrow()
         from pyarrow.interchange import from_dataframe
 
         return from_dataframe(frame)

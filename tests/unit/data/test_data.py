@@ -253,7 +253,7 @@ def test_missing_values_have_a_rule():
 
 @pytest.mark.parametrize("ending", PACK)
 def test_libsvm_is_what_scikit_learn_reads(small_chunks, ending):
-    X = sp.random(200, 70, 0.1, "csr", rng=np.random.default_rng(0))
+    X = sp.random(200, 70, 0.1, "csr", random_state=np.random.default_rng(0))
     y = np.random.default_rng(1).integers(-1, 2, 200)
     dump_svmlight_file(X, y, "plain", zero_based=False)
     wanted, labels = load_svmlight_file("plain")

@@ -66,7 +66,9 @@ def test_weights_are_repetitions_also_in_the_rows_held_out(model):
 
 
 def test_weights_of_sparse_rows_and_of_several_targets():
-    rows = sp.random_array((260, 30), density=0.2, rng=np.random.default_rng(0), format="csr")
+    rows = sp.random_array(
+        (260, 30), density=0.2, random_state=np.random.default_rng(0), format="csr"
+    )
     weighted, repeated = both(KernelRegressor(n_components=32, C=1.0), rows, X[:, :2])
     np.testing.assert_array_equal(weighted.predict(rows), repeated.predict(rows))
 

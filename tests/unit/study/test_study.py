@@ -368,9 +368,9 @@ def test_odd_data(make: str) -> None:
     elif make == "regression":
         y = np.sin(5 * X[:, 0]) + X[:, 1]
     elif make == "sparse":
-        X = sp.random_array((120, 40), density=0.2, rng=rng, format="csr")
+        X = sp.random_array((120, 40), density=0.2, random_state=rng, format="csr")
     elif make == "signed sparse":
-        X = sp.random_array((120, 40), density=0.2, rng=rng, format="csc") * -1.0
+        X = sp.random_array((120, 40), density=0.2, random_state=rng, format="csc") * -1.0
         settings = QUICK | {"kernels": ["gmm", "mm_acos"]}
     else:
         X[:, 3] = 7.0

@@ -195,14 +195,10 @@ class Graph:
 
     def tensors(self) -> list[Any]:
         """The constants."""
-        from onnx import helper, numpy_helper
+        from onnx import numpy_helper
 
-        return [
-            helper.make_tensor(name, _TYPES["object"], array.shape, array.ravel().tolist())
-            if array.dtype == object
-            else numpy_helper.from_array(array, name)
-            for name, array in self.constants.items()
-        ]
+        # not by helper.make_tensor: that of onnx 1.17 takes no strings but ASCII
+        return [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
 
 
 def _body_of(body: _Body, name: str) -> Any:

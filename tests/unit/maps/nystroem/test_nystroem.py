@@ -258,7 +258,7 @@ def test_spread_landmarks_approximate_clusters_better():
 @pytest.mark.parametrize("width", [3_000, 10**9])
 def test_spread_landmarks_do_not_renumber_all_entries_each_time(width, monkeypatch):
     X = sp.random_array(
-        (200, width), density=10 / width, format="csr", rng=np.random.default_rng(0)
+        (200, width), density=10 / width, format="csr", random_state=np.random.default_rng(0)
     )
     used, places = np.unique(X.indices, return_inverse=True)
     narrow = sp.csr_array((X.data, places, X.indptr), shape=(200, len(used))).toarray()
@@ -302,7 +302,9 @@ def test_sparse_rows():
 
 
 def test_very_wide_sparse_rows():
-    X = sp.random_array((50, 10**9), density=2e-8, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array(
+        (50, 10**9), density=2e-8, format="csr", random_state=np.random.default_rng(0)
+    )
     made = KernelNystroem(n_components=50).fit(X)
     np.testing.assert_allclose(products(made, X), GMM()(X), rtol=0, atol=1e-10)
 
