@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
+import json
 import re
 from pathlib import Path
 
@@ -51,3 +52,13 @@ def test_blocks_on_other_engines(engine, folder):
     run(EXAMPLES[0][0], names)
     code, output = next(each for each in EXAMPLES if engine_of(each[0]) == engine)
     assert run(code, names) == output
+
+
+def test_the_table_of_sizes_is_that_of_the_constants():
+    path = PAGE.parents[1] / "benchmarks" / "_cluster_sizing.py"
+    spec = importlib.util.spec_from_file_location("cluster_sizing", path)
+    sizing = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sizing)
+    table = sizing.table(json.loads(sizing.FILE.read_text()))
+    assert "core-hours" in table
+    assert table in PAGE.read_text()
