@@ -69,7 +69,7 @@ def fit(
 
     The same rows give the same model to the bit, whatever partitions and retries there are. Rows
     without a target are left out, with a note. Between rounds, blocks are files on the disks of
-    executors (``spark.local.dir``), which are removed in the end.
+    executors (``spark.local.dir``), which are removed in the end, at the latest with the executor.
 
     Parameters
     ----------
