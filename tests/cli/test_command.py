@@ -166,7 +166,7 @@ def test_the_extra_all_has_every_extra_of_run_time():
     tomllib = pytest.importorskip("tomllib")
     text = (Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     extras = tomllib.loads(text)["project"]["optional-dependencies"]
-    work = {"test", "lint", "bench", "papers"}  # for those who work on the package itself
+    work = {"test", "lint", "bench", "papers", "docs"}  # for those who work on the package itself
     heavy = {"onnx", "spark"}  # 100 MB and more, for few users
     others = {*work, *heavy, "all"}
     optional = {need for name, needs in extras.items() if name not in others for need in needs}

@@ -1,4 +1,7 @@
-"""`fit` on Spark: the same rows give the same model to the bit, whatever happens."""
+"""`fit` on Spark: the same rows give the same model to the bit, whatever happens.
+
+Long, as all of it shares a session, its rows and the model that is expected of them.
+"""
 
 from __future__ import annotations
 
