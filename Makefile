@@ -25,7 +25,7 @@ help:
 	@echo "make test-all  the same with the tests marked nightly: before a change lands (8 minutes; .ci/run does it)"
 	@echo "make test-oldest  the tests with the oldest Python, NumPy, scikit-learn ... that pyproject.toml allows"
 	@echo "make release-check [DATA=<folder>]  sanitizers, the wheel in a fresh environment, more random trials, and with"
-	@echo "                                 DATA a sample of the papers: before a release (half an hour)"
+	@echo "                                 DATA a sample of the papers: before a release (an hour or two)"
 	@echo "make portable  the golden vectors on aarch64, riscv64 and s390x, by cross compilers and qemu-user"
 	@echo "make setup     only set up .venv: the package and what its tests and checks need"
 	@echo "make docs      the documentation site in build/site/html (some minutes the first time; DOCS=--no-gallery: no examples run)"
