@@ -38,8 +38,13 @@ class KillOnce:
         except FileExistsError:
             return
         daemon = os.getppid()  # which makes the workers, and is a child of the executor
+        # Of a daemon that is gone the parent is -1, or this is a child of init: to kill these would
+        # be to kill every process of the user.
+        assert daemon > 1
         if self.whom == EXECUTOR:
-            os.kill(_parent(daemon), signal.SIGKILL)
+            executor = _parent(daemon)
+            assert executor > 1
+            os.kill(executor, signal.SIGKILL)
             return
         for process in Path("/proc").iterdir():
             number = int(process.name) if process.name.isdigit() else os.getpid()
