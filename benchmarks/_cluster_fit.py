@@ -161,7 +161,7 @@ def _codes(model: TableModel, table: pa.Table) -> Codes:
 
 
 class Tried(NamedTuple):
-    """A fit of so many rounds or iterations: per cent right, and CPU seconds."""
+    """A fit: its rounds or iterations, per cent right, and CPU seconds."""
 
     accuracy: float
     cost: float
@@ -188,7 +188,7 @@ class MLlib:
         self.tried.clear()
 
     def fit(self, iterations: int) -> None:
-        """So many iterations, at the least cost of all calls so far."""
+        """A fit of this many iterations, at the least cost of all calls so far."""
         from pyspark.ml.classification import LinearSVC
 
         learner = LinearSVC(
